@@ -260,6 +260,28 @@ def test_a_partition_that_is_frozen_is_replaced(
     must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
 
 
+def test_a_partition_that_is_lost_with_its_disk_goes_on_from_its_replica(crawled: Crawled, tmp_path: Path) -> None:
+    lost: list[set[str]] = []
+
+    def lose(crawl: Coordinator, now: float) -> None:
+        if not lost and crawl.run_facts.visits > 25:
+            os.kill(crawl.pids[1], signal.SIGKILL)
+            reader = read_crawl(tmp_path / "c" / "replicas" / "01")
+            read = np.flatnonzero(reader.shard.pages.were_read(np.arange(reader.shard.pages.count)))
+            lost.append({urls_of(reader)[page] for page in read.tolist()})
+            reader.close()
+            shutil.rmtree(tmp_path / "c" / "partitions" / "01")
+
+    assert run(crawled.seed, tmp_path / "c", lose, replicas=1, rate="60/s").startswith("everything known was read")
+    assert lost[0]
+    must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
+    with readers(tmp_path / "c") as parts:
+        records = parts[1].shard.pages.records
+        visits = {url: len(list(records.history(PageId(page)))) for page, url in enumerate(urls_of(parts[1]))}
+        assert {visits[url] for url in lost[0]} == {1}, "what the replica had was not visited again"
+    assert check_any(tmp_path / "c").problems == []
+
+
 def test_a_run_that_is_stopped_goes_on_where_it_was(crawled: Crawled, tmp_path: Path) -> None:
     def stop(crawl: Coordinator, now: float) -> None:
         if crawl.run_facts.visits > 10:
@@ -324,7 +346,11 @@ def test_what_the_folder_does_not_allow_is_refused_before_anything_is_written(cr
         pass
 
 
-def run(seed: str, path: Path, view: View = nothing, *, pages: int | None = None, **given: Any) -> str:
+def run(
+    seed: str, path: Path, view: View = nothing, *, pages: int | None = None, replicas: int = 0, **given: Any
+) -> str:
     limits = Limits(pages=pages)
-    with cluster_run(path, [seed] if seed else [], GIVEN | given, limits, partitions=3) as crawl:
+    with cluster_run(
+        path, [seed] if seed else [], GIVEN | given, limits, cluster="local:2", partitions=3, replicas=replicas
+    ) as crawl:
         return crawl.run(view)

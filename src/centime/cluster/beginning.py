@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from centime.cluster.coordinator import Coordinator
-from centime.cluster.folder import DIVIDED, MOST_PARTITIONS, ClusterFolder, is_cluster, open_cluster, refuse_plain
+from centime.cluster.folder import (
+    DIVIDED,
+    MOST_PARTITIONS,
+    USUAL_CLUSTER,
+    ClusterFolder,
+    is_cluster,
+    nodes_of,
+    open_cluster,
+    refuse_plain,
+)
 from centime.crawl.engine.assembly import new_ledger
 from centime.crawl.engine.loop import Limits
 from centime.crawl.engine.memory import half_of_memory
@@ -17,15 +26,6 @@ from centime.settings.reading import decode_settings, settings_from
 from centime.store.folder import is_crawl, read_about
 
 USUAL_PARTITIONS = 16
-MOST_NODES = 256
-
-
-def nodes_of(cluster: str) -> int:
-    """The number of nodes that `local:N` means; BadSetting if it is something else."""
-    kind, _, number = cluster.partition(":")
-    if kind != "local" or not number.isdecimal() or not 1 <= int(number) <= MOST_NODES:
-        raise BadSetting(f"cluster: give local:N, with N from 1 to {MOST_NODES} nodes on this machine, not {cluster!r}")
-    return int(number)
 
 
 @contextmanager
@@ -37,6 +37,7 @@ def cluster_run(
     *,
     cluster: str | None = None,
     partitions: int | None = None,
+    replicas: int | None = None,
     where: str = "options",
     trust: bool = False,
 ) -> Iterator[Coordinator]:
@@ -51,7 +52,8 @@ def cluster_run(
     if fresh and not seeds:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
-        _settings(None, given, partitions or USUAL_PARTITIONS, where)  # refuses before anything is written
+        begun = _settings(None, given, partitions or USUAL_PARTITIONS, where)  # refuses before anything is written
+        _refuse_replicas(replicas or 0, cluster or USUAL_CLUSTER, begun)
     with open_cluster(path, partitions, USUAL_PARTITIONS, clock()) as folder:
         about = folder.about
         options = about.pending | dict(given)
@@ -59,7 +61,9 @@ def cluster_run(
         settings = _settings(folder, options, about.partitions, where)
         totals = {name: _total(settings, name) for name in DIVIDED if name in options}
         before = {"most-memory": float(half_of_memory()), "workers": float(about.partitions)} | about.totals
-        folder.keep(pending=options, seeds=words, totals=before | totals, cluster=cluster or about.cluster)
+        where_to, copies = cluster or about.cluster, about.replicas if replicas is None else replicas
+        _refuse_replicas(copies, where_to, settings)
+        folder.keep(pending=options, seeds=words, totals=before | totals, cluster=where_to, replicas=copies)
         shared = {name: value for name, value in options.items() if name not in DIVIDED}
         yield Coordinator(folder, words, shared, limits, where=where, trust=trust, clock=clock)
 
@@ -72,6 +76,15 @@ def _settings(folder: ClusterFolder | None, given: Mapping[str, Any], partitions
     settings = settings_from(dict(given) | {"partitions": partitions}, where=where, start=start)
     new_ledger(settings, None)
     return settings
+
+
+def _refuse_replicas(replicas: int, cluster: str, settings: CrawlSettings) -> None:
+    if replicas not in (0, 1):
+        raise BadSetting(f"replicas: there is none or 1, not {replicas}")
+    if replicas and nodes_of(cluster) < 2:
+        raise BadSetting("replicas: a replica is kept by another node; give --cluster local:2 or more")
+    if replicas and settings.keep != "none":
+        raise BadSetting("replicas: stored bodies have no replica yet; give --keep none, or no --replicas")
 
 
 def _total(settings: CrawlSettings, name: str) -> float | None:

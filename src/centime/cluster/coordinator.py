@@ -7,20 +7,18 @@
     limits      pages and budgets are divided by `division.py`, and never exceeded by all together
     debts       after the last page partitions pay and send until the certificate of all reports is small enough
 
-It carries the messages between partitions: each has one socket, to this process. It keeps nothing. A partition that
-dies is started again from its folder, with a new incarnation. If this process dies, all partitions do.
+It keeps nothing but `cluster.json`. If this process dies, all partitions do (`hub.py`).
 """
 
-import selectors
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from centime.cluster.division import Division, whole_shares
 from centime.cluster.folder import ClusterFolder, divided
+from centime.cluster.hub import Again, Hub
 from centime.cluster.member import Member
 from centime.cluster.merging import merged_facts, merged_rows
-from centime.cluster.message import Acknowledged, Sent
-from centime.cluster.order import ANY, Begin, Close, Ended, Failed, Opened, Round, Standing, Stop, unpack_answer
+from centime.cluster.order import ANY, Begin, Close, Ended, Failed, Opened, Round, Standing, Stop
 from centime.crawl.engine.loop import (
     FINAL_ERROR,
     READ_ALL,
@@ -35,7 +33,6 @@ from centime.model import errors
 from centime.model.errors import CentimeError, DamagedCrawl
 from centime.model.outcome import Outcome
 from centime.processes.clock import RunClock
-from centime.processes.open_files import raise_limit
 
 ROUND_SECONDS = 0.5
 QUICK_ROUND_SECONDS = 0.05  # when every partition has nothing left, or settles
@@ -45,8 +42,7 @@ LEAST_CHANGE = 0.2  # of a share of the budget, below which it stays
 IDLE_WEIGHT = 0.05  # of a partition without pages, in the division of a budget
 TELL_SHARE = 0.95  # of the mean debt: transfers above it are sent
 STILL_ROUNDS = 20  # without a frame of any partition, after which debts stay as they are
-MOST_RESTARTS = 100
-FROZEN_SECONDS = 15.0  # without an answer, after which the process of a partition is replaced
+FROZEN_SECONDS = 10.0  # without an answer and without work, after which the process of a partition is replaced
 SILENCE_SECONDS = 600.0  # after which a stopped run does not wait for a partition any more
 
 
@@ -69,8 +65,7 @@ class Coordinator:
         self._seeds, self._given, self._where, self._trust = seeds, dict(given), where, trust
         self._limits = limits
         self._clock = clock or RunClock()
-        self._selector = selectors.DefaultSelector()
-        self._members: list[Member] = []
+        self._hub = Hub(folder, self._begin, self._clock)
         self.run_facts = Run(self._clock())
         self._stop = 0
         self._stopped_at = 0.0
@@ -79,7 +74,6 @@ class Coordinator:
         self._round_at = self._facts_at = self._budget_at = 0.0
         self._quiet: tuple[int, int] | None = None  # closed and applied batches of a round in which nothing was left
         self._visits_before = [0] * self._count  # of processes that have died
-        self._restarts = 0
         self._certificate: Certificate | None = None
         self._threshold = 1
         self._still = self._frames = 0  # rounds without a frame while debts are settled; all frames
@@ -96,24 +90,19 @@ class Coordinator:
 
     def run(self, view: Callable[["Coordinator", float], None] = lambda crawl, now: None) -> str:
         """Crawls until a limit is reached, nothing is left or `stop` is called; returns the reason in words."""
-        raise_limit(self._count)
         try:
-            for partition in range(self._count):
-                self._members.append(self._start(partition))
+            self._hub.start()
             shown = 0.0
             while not all(member.ended for member in self._members):
-                self._exchange(self._pause())
+                for member, event in self._hub.exchange(self._pause()):
+                    self._take(member, event)
                 now = self._clock()
                 self._look(now)
                 if now - shown >= VIEW_SECONDS:
                     shown = now
                     view(self, now)
         finally:
-            for member in self._members:
-                member.hang_up()
-            for member in self._members:
-                member.end()
-            self._selector.close()
+            self._hub.close()
         view(self, self._clock())
         if self._failure is not None:
             raise self._failure
@@ -149,12 +138,20 @@ class Coordinator:
         """The numbers of the processes of all partitions."""
         return [member.pid for member in self._members]
 
-    # ---- processes and messages
+    @property
+    def keeper_pids(self) -> list[int]:
+        """The numbers of the processes that keep replicas."""
+        return [keeper.pid for keeper in self._hub.keepers]
 
-    def _start(self, partition: int) -> Member:
+    @property
+    def _members(self) -> list[Member]:
+        return self._hub.members
+
+    def _begin(self, partition: int) -> Begin:
+        """The first message to the process of a partition."""
         about = self._folder.about
         passed = self._clock() - self.run_facts.started
-        begin = Begin(
+        return Begin(
             folder=str(self._folder.folder_of(partition)),
             partition=partition,
             partitions=self._count,
@@ -165,56 +162,32 @@ class Coordinator:
             ahead=self._clock.ahead,
             seconds=None if self._limits.seconds is None else max(0.0, self._limits.seconds - passed),
             pages=self._pages_of(partition),
+            replicated=bool(about.replicas),
             trust=self._trust,
         )
-        member = Member(begin, [other.connection for other in self._members if not other.ended])
-        self._selector.register(member, selectors.EVENT_READ | selectors.EVENT_WRITE, member)
-        return member
 
-    def _exchange(self, timeout: float) -> None:
-        """Carries messages for up to so many seconds."""
-        for key, _ in self._selector.select(timeout):
-            member: Member = key.data
-            try:
-                member.flush()
-                for packed in member.receive():
-                    self._take(member, packed)
-            except (OSError, EOFError):
-                self._lost(member)
-        for member in self._members:
-            if member.ended is None:
-                events = selectors.EVENT_READ | (selectors.EVENT_WRITE if member.unsent else 0)
-                if self._selector.get_key(member).events != events:
-                    self._selector.modify(member, events, member)
-
-    def _take(self, member: Member, packed: bytes) -> None:
-        member.heard_at = self._clock()
-        match unpack_answer(packed):
-            case Sent() | Acknowledged() as message:
-                receiver = self._members[message.receiver]
-                if receiver.ended is None:
-                    receiver.say(packed)
+    def _take(self, member: Member, event: Opened | Standing | Failed | Ended | Again) -> None:
+        match event:
             case Opened(notes):
-                member.is_open = True
                 self.run_facts.notes += notes
                 if self._round:  # it was started again, and the round waits for it
                     self._ask(member, full=True)
                 if all(one.is_open for one in self._members) and len(self._members) == self._count:
                     self._folder.keep(pending={}, seeds=[])
-            case Standing() as standing:
-                member.standing = standing
-                if standing.facts is not None:
-                    member.last = standing
-                self._confirm(member.partition, standing)
+            case Standing():
+                self._confirm(member.partition, event)
             case Failed(kind, sentence):
                 self._fail(member, kind, sentence)
-            case Ended(notes) as ended:
+            case Ended(notes):
                 self.run_facts.notes += notes
-                self._end(member, ended)
-
-    def _end(self, member: Member, ended: Ended) -> None:
-        member.ended = ended
-        self._selector.unregister(member)
+            case Again(before):
+                standing = before.standing or before.last
+                self._visits_before[member.partition] += standing.used if standing is not None else 0
+                self._ordered[member.partition] = {}
+                if self.run_facts.ending:
+                    member.order(Stop(self.run_facts.ending))
+                if self._closing:
+                    member.order(Close())
 
     def _fail(self, member: Member, kind: str, sentence: str) -> None:
         """Ends the run because a partition cannot go on; the others end in good order."""
@@ -224,34 +197,7 @@ class Coordinator:
             known = known if isinstance(known, type) and issubclass(known, CentimeError) else CentimeError
             words = sentence if str(folder) in sentence else f"partition {member.partition}: {sentence}"
             self._failure = DamagedCrawl(words, folder) if known is DamagedCrawl else known(words)
-        self._end(member, Ended([]))
         self._stop_all("a partition could not go on")
-
-    def _lost(self, member: Member) -> None:
-        """Starts a partition again whose process has died."""
-        if member.ended is not None:
-            return
-        self._selector.unregister(member)
-        member.end(0.0)
-        self._restarts += 1
-        if self._restarts > MOST_RESTARTS or not member.is_open:
-            member.ended = Ended([])
-            if self._failure is None:
-                self._failure = CentimeError(
-                    f"the process of partition {member.partition} died with code {member.returncode}; the same command "
-                    "continues the crawl"
-                )
-            self._stop_all("a partition could not go on")
-            return
-        standing = member.standing or member.last
-        self._visits_before[member.partition] += standing.used if standing is not None else 0
-        fresh = self._members[member.partition] = self._start(member.partition)
-        fresh.last = member.last
-        self._ordered[member.partition] = {}
-        if self.run_facts.ending:
-            fresh.order(Stop(self.run_facts.ending))
-        if self._closing:
-            fresh.order(Close())
 
     # ---- rounds
 
@@ -271,16 +217,17 @@ class Coordinator:
                 self._stop_all(STOPPED)
             elif self._limits.seconds is not None and now - self.run_facts.started >= self._limits.seconds:
                 self._stop_all(f"the {self._limits.seconds:g} seconds are over")
-        elif self._stop > 1:
+        elif self._stop > 1 and not self._closing:
             self._stop_all(self.run_facts.ending, at_once=True)
             self._close()
         if self._stopped_at and now - self._stopped_at > SILENCE_SECONDS:
             raise CentimeError(f"{self._folder.path}: a partition does not end; the same command continues the crawl")
         running = [member for member in self._members if member.ended is None]
         for member in running:
-            if member.is_open and not self._closing and now - max(member.heard_at, self._round_at) > FROZEN_SECONDS:
-                member.kill()
-                self._lost(member)
+            asked = member.is_open and not self._closing
+            if asked and member.is_frozen(now, self._round_at, FROZEN_SECONDS):
+                for lost, event in self._hub.lost(member):
+                    self._take(lost, event)
         running = [member for member in self._members if member.ended is None]
         if now < self._round_at + self._round_seconds or not all(member.is_open for member in running):
             return

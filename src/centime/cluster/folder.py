@@ -3,6 +3,7 @@
     cluster.json      how many partitions there are, what they share, and the options that some may not have yet
     lock              held by the process that runs the partitions
     partitions/00     the crawl folder of each partition (`store/folder.py`)
+    replicas/00       its replica, which a process of another node keeps (`replica.py`)
 
 Options of a run are in `cluster.json` until all partitions have them, so that the run after one that was killed in
 between gives them to the others.
@@ -19,7 +20,7 @@ from msgspec import structs
 from centime.files.disk import make_folder, read_file
 from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, DamagedFile, NewFormat
+from centime.model.errors import BadInput, BadSetting, DamagedFile, NewFormat
 from centime.settings.reading import NONE
 from centime.store.folder import is_crawl
 from centime.store.lock import LOCK, lock_file, unlock_file
@@ -27,6 +28,8 @@ from centime.store.lock import LOCK, lock_file, unlock_file
 ABOUT = "cluster.json"
 FORMAT = 1
 MOST_PARTITIONS = 4_096
+MOST_NODES = 256
+USUAL_CLUSTER = "local:2"
 LEAST = {"most-pages": 1, "most-memory": 1 << 20, "workers": 1}  # of what is divided, for each partition
 DIVIDED = ("rate", "bandwidth", "fill-rate", *LEAST)
 
@@ -37,11 +40,20 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     partitions: int
     created: float
-    cluster: str = "local:1"  # where the partitions ran last
+    cluster: str = USUAL_CLUSTER  # where the partitions ran last
+    replicas: int = 0
     incarnations: list[int] = []
     totals: dict[str, float | None] = {}  # options that are divided among the partitions
     pending: dict[str, Any] = {}  # options that some partitions may not have yet
     seeds: list[str] = []  # the same
+
+
+def nodes_of(cluster: str) -> int:
+    """The number of nodes that `local:N` means; BadSetting if it is something else."""
+    kind, _, number = cluster.partition(":")
+    if kind != "local" or not number.isdecimal() or not 1 <= int(number) <= MOST_NODES:
+        raise BadSetting(f"cluster: give local:N, with N from 1 to {MOST_NODES} nodes on this machine, not {cluster!r}")
+    return int(number)
 
 
 def is_cluster(path: Path) -> bool:

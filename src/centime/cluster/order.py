@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from centime.cluster.message import Acknowledged, Sent
+from centime.cluster.replica import FromKeeper, ToKeeper
 from centime.ledger.accounts import Sums
 from centime.ledger.certificate import Report
 
@@ -30,6 +31,7 @@ class Begin(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="beg
     ahead: float  # of the clock of the run (processes/clock.py)
     seconds: float | None = None
     pages: int = ANY  # that it may visit in this run
+    replicated: bool = False  # whether another node keeps a replica
     trust: bool = False
 
 
@@ -137,8 +139,12 @@ class Ended(msgspec.Struct, array_like=True, frozen=True, tag="ended"):
     notes: list[str]
 
 
-Order = Round | Stop | Close | Sent | Acknowledged
-Answer = Opened | Failed | Standing | Ended | Sent | Acknowledged
+class Resume(msgspec.Struct, array_like=True, frozen=True, tag="resume"):
+    """The keeper of the replica was started again: ask it what it has."""
+
+
+Order = Round | Stop | Close | Resume | Sent | Acknowledged | FromKeeper
+Answer = Opened | Failed | Standing | Ended | Sent | Acknowledged | ToKeeper
 
 pack = msgspec.msgpack.Encoder().encode
 unpack_begin = msgspec.msgpack.Decoder(Begin).decode

@@ -26,6 +26,7 @@ from centime.cluster.order import (
     Failed,
     Opened,
     PackedReport,
+    Resume,
     Round,
     Standing,
     Stop,
@@ -33,6 +34,7 @@ from centime.cluster.order import (
     unpack_begin,
     unpack_order,
 )
+from centime.cluster.replica import Fenced, Has, Refused, Shipper, Stored
 from centime.crawl.engine.fetchers import spare_fetchers
 from centime.crawl.engine.loop import FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE, Engine, Limits
 from centime.crawl.engine.opening import open_writer
@@ -71,6 +73,11 @@ class Partition:
         self._flushed = 0.0
         self._sent: dict[int, tuple[int, float]] = {}  # the last batch that was sent to each partition, and when
         self._settling = self._closing = False
+        self._shipper = Shipper(opened.folder.path, begin.partition, begin.incarnation) if begin.replicated else None
+        self._synced = 0  # frames that are on the disk
+        self.stored = 0.0 if begin.replicated else float("inf")
+        if self._shipper is not None:
+            self._say(self._shipper.look())
         self._to_send = True  # whether something may leave that could not before
         self.ending = ""
         self.hurries = True  # answers of the last run wait
@@ -88,14 +95,23 @@ class Partition:
 
     def turn(self, now: float, *, synced: bool) -> None:
         """Receives and applies what has come, closes batches, and sends what may leave."""
+        if self._shipper is not None:
+            for part in self._shipper.tail(self._shard.journal):
+                self._say(part)
         if synced:
-            self._exchange.made_durable(self._shard.journal.next_index)
-            self._to_send, self.hurries = True, False
+            self._synced = self._shard.journal.next_index
+            self.hurries = False
+            self._make_durable()
             if now - self._flushed >= FLUSH_SECONDS or self._is_idle:
                 self._flush(now)
         for message in self._line.receive():
             self._take(now, message)
         self._send(now)
+
+    def _make_durable(self) -> None:
+        """Lets leave what is on the disk and on the replica."""
+        self._exchange.made_durable(int(min(self._synced, self.stored)))
+        self._to_send = True
 
     def settle(self) -> None:
         """Pays debts and sends transfers until the coordinator says that all debts are paid."""
@@ -128,6 +144,17 @@ class Partition:
                     self.engine.stop()
             case Close():
                 self._closing = True
+            case Resume() if self._shipper is not None:
+                self._say(self._shipper.look())
+            case Has() as has if self._shipper is not None:
+                self._shard.journal.flush()
+                for part in self._shipper.differences(has, self._shard.journal.next_index):
+                    self._say(part)
+            case Stored(frames=frames):
+                self.stored = max(self.stored, frames)
+                self._make_durable()
+            case Refused():
+                raise Fenced(f"{self._opened.folder.path}: another process answers for this partition by now")
             case Sent() as message:
                 self._exchange.take(now, message)
                 self.engine.run_facts.nothing_left = ""
@@ -246,13 +273,9 @@ def main(number: int | None = None) -> None:
         signal.signal(stop, signal.SIG_IGN)
     gc.freeze()
     line = MessageSocket(socket.socket(fileno=int(sys.argv[1]) if number is None else number))
-    begin: bytes | None = None
-    while begin is None:
-        line.wait(60.0)
-        begin = next(iter(line.receive()), None)
     with suppress(EOFError, ConnectionError):  # the coordinator is gone, and has ended this run
         try:
-            _run(line, unpack_begin(begin))
+            _run(line, unpack_begin(line.first()))
         except (CentimeError, OSError) as trouble:
             line.say(pack(Failed(type(trouble).__name__, str(trouble))))
         while line.unsent:

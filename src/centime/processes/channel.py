@@ -76,6 +76,22 @@ class MessageSocket:
             messages.extend(self._received.take(received))
         return messages
 
+    def first(self) -> bytes:
+        """The first message, however long it takes; nothing behind it is received yet."""
+        head = self._exactly(LENGTH.size)
+        return self._exactly(LENGTH.unpack(head)[0])
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self.wait(60.0)
+            with contextlib.suppress(BlockingIOError):
+                received = self.connection.recv(size - len(data))
+                if not received:
+                    raise EOFError
+                data += received
+        return bytes(data)
+
     def wait(self, timeout: float) -> None:
         """Returns after `timeout` seconds, or as soon as something has arrived or can be sent."""
         poll = select.poll()

@@ -335,6 +335,10 @@ def _crawl(
     partitions: Annotated[
         int | None, typer.Option(metavar="N", help="With --cluster: divide the crawl into N partitions. Default: 16.")
     ] = None,
+    replicas: Annotated[
+        int | None,
+        typer.Option(metavar="0|1", help="With --cluster: nodes that keep a copy of each partition. Default: 0."),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE.toml", help="Read settings from this file, by the names of these options."),
@@ -451,7 +455,7 @@ def _crawl(
             given.setdefault(name.replace("_", "-"), value)
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     where = "options" if config is None else str(config)
-    if cluster is not None or partitions is not None or is_cluster(folder):
+    if any(one is not None for one in (cluster, partitions, replicas)) or is_cluster(folder):
         from centime.cli.crawl.clustered import crawl_clustered
         from centime.cluster.beginning import cluster_run
 
@@ -466,6 +470,7 @@ def _crawl(
                 limits,
                 cluster=cluster,
                 partitions=partitions,
+                replicas=replicas,
                 where=where,
                 trust=trust_folder,
             ),

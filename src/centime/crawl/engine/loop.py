@@ -40,7 +40,7 @@ from centime.model.outcome import Outcome
 from centime.processes.spare import Spare
 from centime.settings.crawl import fetcher_settings
 from centime.settings.secrets import read_secrets, with_secrets
-from centime.shard.message import WITHOUT_TLS, Returned
+from centime.shard.message import WITHOUT_TLS, Lease, Returned
 from centime.shard.people.command import PublishCommand, SetCommand, new_id
 from centime.shard.people.commands import changed_live
 from centime.shard.politeness import PROMPT_SECONDS
@@ -127,6 +127,7 @@ class Engine:
     ) -> None:
         self.opened = opened
         self._peers = peers
+        self._granted: list[tuple[int, list[Lease]]] = []  # by the frame up to which the replica must have them
         self.shard = opened.shard
         self._clock = clock or opened.clock
         self._on_page = on_page
@@ -217,6 +218,7 @@ class Engine:
 
     def abandon(self) -> None:
         """Ends the fetchers and the delivering process at once; the journal has everything that was recorded."""
+        self._granted.clear()
         if self._transport is not None:
             self._transport.close()
             self._transport = None
@@ -256,7 +258,8 @@ class Engine:
     @property
     def under_way(self) -> int:
         """How many pages are leased to fetchers."""
-        return 0 if self._transport is None else self._transport.outstanding
+        waiting = sum(len(leases) for _, leases in self._granted)
+        return waiting + (0 if self._transport is None else self._transport.outstanding)
 
     def set(self, now: float, values: dict[str, float]) -> None:
         """Applies new settings as `centime set` does, and keeps them for the next run."""
@@ -304,7 +307,9 @@ class Engine:
         """Hands out leases; returns how long to wait for the next ones, None when nothing is left to do."""
         self._budget(now)
         transport = self.transport
-        outstanding = transport.outstanding
+        if self._granted:
+            self._hand_out()
+        outstanding = self.under_way
         room = float(transport.capacity - outstanding)
         if self.limits.pages is not None:
             room = min(room, self.limits.pages + self._visits_before - self.run_facts.visits - outstanding)
@@ -319,7 +324,8 @@ class Engine:
                 self.run_facts.nothing_left = ""
                 # before any host is contacted: after a kill, the next run must know which hosts to leave alone
                 self.shard.journal.flush()
-                transport.hand_out(leases, self.shard.lanes_of(leases))
+                self._granted.append((self.shard.frame, leases))
+                self._hand_out()
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))
@@ -331,6 +337,13 @@ class Engine:
             self.run_facts.ending = self.run_facts.nothing_left
             return None
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
+
+    def _hand_out(self) -> None:
+        """Hands out the leases that a successor would know of, too."""
+        stored = float("inf") if self._peers is None else self._peers.stored
+        while self._granted and self._granted[0][0] <= stored:
+            _, leases = self._granted.pop(0)
+            self.transport.hand_out(leases, self.shard.lanes_of(leases))
 
     def _budget(self, now: float) -> None:
         """Goes by the budget, or by the fill rate until the first fill is over."""

@@ -20,6 +20,11 @@ class Peers(Protocol):
         """Whether others wait for frames that are not synced yet."""
         ...
 
+    @property
+    def stored(self) -> float:
+        """All frames before this one are also elsewhere, as far as they must be before a host is contacted."""
+        ...
+
     def pages_left(self, used: int) -> float:
         """How many more pages may be leased, when `used` were visited or are leased."""
         ...
