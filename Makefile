@@ -19,7 +19,7 @@ GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
+.PHONY: help demo test tests test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -28,20 +28,22 @@ demo: $(INSTALLED) ## set up, crawl a simulated web, show what was found beside 
 	$(BIN)/centime demo --out demo
 
 # At once, because the checks use one core: together they take less time.
-test: $(READY) ## set up, check and run all tests
+test: $(READY) ## set up, check and test: all but what takes long
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
-# Half as many processes again as cores, because some tests wait. The tests of kernels over arrays run with the bounds of
-# arrays checked; the other tests run the same kernels without.
+# Half as many processes again as cores, because some tests wait.
 tests: $(READY)
-	$(BIN)/pytest --numprocesses 3 $(SPREAD) $(addprefix --ignore=,$(BOUNDED))
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses 3 $(SPREAD) $(BOUNDED)
+	$(BIN)/pytest --numprocesses 3 $(SPREAD) -m "not long"
 
-test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: the second step of CI
+test-long: $(READY) ## more simulated faults, real kills and experiments, and kernels with bounds checked: the second step of CI
+	$(BIN)/pytest --numprocesses 3 $(SPREAD) -m long
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses 3 $(SPREAD) -m "not long" $(BOUNDED)
+
+test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: the third step of CI
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto $(SPREAD) -m "not compiled" --cov --cov-report=term tests/ledger tests/model
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
-	$(BIN)/pytest --quiet --numprocesses auto $(SPREAD) -m "not slow"
+	$(BIN)/pytest --quiet --numprocesses auto $(SPREAD) -m "not slow and not long"
 
 fuzz: $(READY) ## mutated inputs for all readers, then property tests with new examples, for SECONDS=120
 	$(BIN)/python -m bench.fuzz --seconds $(SECONDS)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from centime.model.kernel import compile_at_once
-from tests.forked_fetchers import fork_fetchers, start_fetchers
+from tests.forked_children import fork_children, start_children
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
@@ -24,16 +24,16 @@ providers._get_local_constants = providers.Constants  # type: ignore[attr-define
 # The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
-fork_fetchers()
+fork_children()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
 
 
 @pytest.fixture
-def fetchers_are_programs() -> Iterator[None]:
-    """Starts fetchers as a Python program does that has other threads."""
-    start_fetchers()
+def children_are_programs() -> Iterator[None]:
+    """Starts children as a Python program does that has other threads."""
+    start_children()
     yield
-    fork_fetchers()
+    fork_children()
 
 
 def pytest_collection_finish() -> None:
@@ -43,13 +43,21 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 20, 100)
 
 
-def pytest_runtest_logfinish() -> None:
+class _Files:
     """Lets go of crawls that tests left open: some of what they use can have no file above 1023."""
-    if sum(1 for _ in Path("/proc/self/fd").iterdir()) > MOST_FILES:
-        gc.collect()
+
+    step = 200  # files that tests may open before it looks for them: looking takes as long as a test
+    most = step
+
+    def pytest_runtest_logfinish(self) -> None:
+        if _open_files() > self.most:
+            gc.collect()
+            self.most = _open_files() + self.step
 
 
-MOST_FILES = 300
+def _open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
 
 SLOW = (  # these start processes, serve HTTP, compile much or run for long: `make test-fast` leaves them out
     "analyse/",
@@ -100,11 +108,12 @@ SLOW = (  # these start processes, serve HTTP, compile much or run for long: `ma
 LONG = ("test_documents.py", "cli/", "crawl/")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Refuses names in the lists above that no file has: a test that moved would become quick unnoticed."""
     missing = [name for name in (*SLOW, *LONG) if not any(Path(__file__).parent.glob(f"{name}*"))]
     if missing:
         raise pytest.UsageError(f"tests/conftest.py names what is not there: {', '.join(missing)}")
+    config.pluginmanager.register(_Files())
 
 
 def pytest_unconfigure() -> None:

@@ -19,8 +19,6 @@ from centime.model.errors import BadInput, BadSetting, CentimeError, InUse
 from centime.testing import TestWeb, webbox
 from tests.api import hooks
 
-pytestmark = pytest.mark.usefixtures("fetchers_are_programs")
-
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[TestWeb]:
@@ -70,6 +68,7 @@ def test_a_program_sees_what_it_crawls_while_it_crawls(tmp_path: Path, web: Test
                 assert before < len(reader.pages) == len(fresh.pages) == crawl.statistics()["known"]
 
 
+@pytest.mark.usefixtures("children_are_programs")
 def test_on_page_is_called_in_the_fetchers_for_every_page_that_was_read(
     tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +88,7 @@ def test_on_page_is_called_in_the_fetchers_for_every_page_that_was_read(
 
 
 @pytest.mark.parametrize("how", ["exit", "crash"])
+@pytest.mark.usefixtures("children_are_programs")
 def test_a_page_for_which_on_page_ends_the_process_is_read_without_it(
     tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
@@ -135,6 +135,7 @@ def test_a_function_that_fetchers_cannot_import_is_refused(tmp_path: Path, hook:
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.usefixtures("children_are_programs")
 def test_a_crawl_runs_in_a_thread_and_is_stopped_from_another(tmp_path: Path, web: TestWeb) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     endings: list[str] = []
@@ -344,6 +345,7 @@ with Crawl({str(tmp_path / "c")!r}, {web.seed_url!r}, workers=1, **{web.settings
         assert reader.statistics()["read"] == 10
 
 
+@pytest.mark.usefixtures("children_are_programs")
 def test_a_program_may_change_its_directory(tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with Crawl("c", web.seed_url, workers=1, **web.settings) as crawl:

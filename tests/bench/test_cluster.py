@@ -25,7 +25,7 @@ def room() -> Iterator[Path]:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, PARTS))])
 def test_no_fault_moves_a_unit_repeats_a_batch_or_asks_a_host_too_soon(part: int, room: Path) -> None:
     each = WORLDS // PARTS
     counts = worlds(room, range(part * each, (part + 1) * each))

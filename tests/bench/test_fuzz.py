@@ -15,6 +15,7 @@ from bench.fuzz_target import Target, must
 from bench.fuzz_targets import targets
 
 
+@pytest.mark.long
 def test_every_reader_obeys_its_law_for_good_and_for_mutated_inputs(tmp_path: Path) -> None:
     for name, target in targets(tmp_path).items():
         for number in range(len(target.seeds) + 25):

@@ -43,6 +43,7 @@ def maze() -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_an_endless_host_stays_within_the_bound_and_the_crawl_says_what_it_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "c"

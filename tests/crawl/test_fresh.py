@@ -75,6 +75,7 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
         same(shard, again.shard)
 
 
+@pytest.mark.long
 def test_pages_that_change_more_often_are_estimated_so_and_the_budget_is_kept(tmp_path: Path) -> None:
     world = ChangingWorld()
     with crawl(tmp_path / "c", **FOREVER) as opened:
@@ -96,6 +97,7 @@ def test_pages_that_change_more_often_are_estimated_so_and_the_budget_is_kept(tm
         assert facts["worth_needed"] > 0
 
 
+@pytest.mark.long
 def test_once_the_dates_of_a_host_are_reliable_that_of_the_first_read_counts_too(tmp_path: Path) -> None:
     def rates(folder: str, *, dated: bool) -> npt.NDArray[np.float64]:
         """The believed rates of pages that never change, and were dated hours ago when they were read first."""
@@ -114,6 +116,7 @@ def test_once_the_dates_of_a_host_are_reliable_that_of_the_first_read_counts_too
     assert np.median(rates("dated", dated=True)) < 0.5 * np.median(rates("undated", dated=False))
 
 
+@pytest.mark.long
 def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> None:
     world = ChangingWorld(pages=12, period=40 * HOUR)
     world.changes[7] = np.arange(0, 4000) * DAY + START + 600.0
@@ -374,6 +377,7 @@ def test_a_page_that_was_gone_or_never_read_is_read_when_it_is_published(tmp_pat
         assert opened.shard.refreshing.book.contains(np.array([page_of(opened, 6)]))[0]
 
 
+@pytest.mark.long
 def test_a_fixed_share_for_discovery_is_kept_while_the_web_grows(tmp_path: Path) -> None:
     world = ChangingWorld(pages=3000, period=DAY)
     with crawl(tmp_path / "c", **FOREVER | {"discovery": "20%", "rate": 0.1, "delay": 0.0}) as opened:

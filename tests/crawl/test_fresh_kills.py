@@ -44,6 +44,7 @@ def wait_until(folder: Path, holds: Callable[[CrawlReader], bool]) -> None:
             reader.follow()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_every_change_is_delivered_however_often_the_crawl_is_killed(tmp_path: Path) -> None:
     folder, delivered = tmp_path / "c", tmp_path / "delivered.jsonl"

@@ -52,8 +52,8 @@ def number_of(opened: CrawlWriter, number: int) -> PageId:
 
 def test_a_page_that_stays_gone_is_looked_for_after_the_least_interval_and_then_twice_as_late(tmp_path: Path) -> None:
     world = Dying()
-    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.005, "least_interval": HOUR}) as opened:
-        live(opened, world, START + 5 * DAY)
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002, "least_interval": HOUR}) as opened:
+        live(opened, world, START + 5 * DAY, step=250.0)
         died, *looks = world.looks(START + HOUR)
         waits = [(later - sooner) / HOUR for sooner, later in zip([died, *looks], looks, strict=False)]
         assert waits == pytest.approx([1, 2, 4, 8, 16, 32], abs=0.5)
@@ -84,14 +84,14 @@ def test_a_crawl_that_begins_to_refresh_looks_for_the_pages_that_were_gone_befor
 @pytest.mark.parametrize("anew", [True, False])
 def test_a_new_link_on_a_page_that_was_read_before_is_followed_at_once(tmp_path: Path, anew: bool) -> None:
     world = Dying(back=LATE)
-    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.005, "least_interval": HOUR}) as opened:
-        now = live(opened, world, LATE)
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002, "least_interval": HOUR}) as opened:
+        now = live(opened, world, LATE, step=250.0)
         planned = opened.shard.placement.retries.time(number_of(opened, 5))
         assert planned > LATE + 10 * HOUR
         linking = 9 if anew else 4  # page 4 has linked to it all the time
         world.links[9] = [0, 5] if linking == 9 else world.links[9]
         world.changes[linking] = world.changes[linking][world.changes[linking] < LATE]
-        now = live(opened, world, LATE + 10 * HOUR, start=now)
+        now = live(opened, world, LATE + 10 * HOUR, start=now, step=250.0)
         looks = world.looks(LATE)
         if not anew:
             assert not looks, "a link that was always there is no news"

@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.page import about_page
@@ -19,6 +20,7 @@ def gaps(world: ChangingWorld, page: int, after: float = 0.0) -> list[float]:
     return [later - sooner for sooner, later in pairwise(times)]
 
 
+@pytest.mark.long
 def test_each_page_keeps_its_own_least_interval_and_the_budget_is_spent_on_others(tmp_path: Path) -> None:
     world = ChangingWorld(pages=20, period=HOUR / 4)
     given = FOREVER | {"rate": 0.01, "least_interval": ["1h", "p3$=6h", "p[45]$=2m"]}
@@ -40,14 +42,14 @@ def test_a_page_is_read_by_its_greatest_interval_although_it_never_changes(tmp_p
     for page in (2, 3):
         world.changes[page] = np.array([START + 1000 * DAY])
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002, "greatest_interval": ["p2$=3h"]}) as opened:
-        now = live(opened, world, START + 4 * DAY)
+        now = live(opened, world, START + 4 * DAY, step=400.0)
         late = START + 2 * DAY
         assert max(gaps(world, 2, late)) < 3.5 * HOUR
         others = np.concatenate([gaps(world, page, late) for page in range(20) if page != 2])
         assert others.max() > 4 * HOUR
         values: dict[str, Value] = {"greatest-intervals": ["p2$=none", "p3$=2h"]}
         opened.shard.command(now, SetCommand(id=new_id(), time=now, values=values))
-        live(opened, world, START + 6 * DAY, start=now)
+        live(opened, world, START + 6 * DAY, start=now, step=400.0)
         assert max(gaps(world, 3, START + 5 * DAY)) < 2.5 * HOUR, "also for pages that were read before the rule"
         assert max(gaps(world, 2, START + 4.5 * DAY), default=DAY) > 4 * HOUR
         opened.shard.journal.flush()

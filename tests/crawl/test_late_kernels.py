@@ -39,7 +39,7 @@ def _state_after(folder: Path, way: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("want", [{}, {"want": "xml"}])
+@pytest.mark.parametrize("want", [{"want": "xml"}, pytest.param({}, marks=pytest.mark.long)])
 def test_a_journal_leads_to_the_same_bits_whether_kernels_are_compiled_or_plain_python(
     want: dict[str, str], tmp_path: Path
 ) -> None:

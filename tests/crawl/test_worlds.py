@@ -22,7 +22,7 @@ def history() -> Iterator[Recorded]:
         yield made
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2))])
 def test_no_fault_of_a_disk_changes_a_crawl_in_silence(history: Recorded, part: int) -> None:
     tallies = worlds(*history, range(100 * part, 100 * part + 100), 0, repair=0.2)
     assert [sentence for tally in tallies.values() for sentence in tally.wrong] == []

@@ -22,6 +22,7 @@ def at(
     return dict(row)
 
 
+@pytest.mark.long
 def test_ours_is_near_the_truth_after_ten_observations_and_the_printed_formulas_are_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

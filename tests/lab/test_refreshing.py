@@ -30,6 +30,7 @@ def test_pages_of_sites_with_an_honest_last_modified_are_dated() -> None:
     assert by_host[0] == {True}
 
 
+@pytest.mark.long
 def test_the_experiment_puts_the_rules_and_policies_in_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

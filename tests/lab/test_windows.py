@@ -16,6 +16,7 @@ def few_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "RATES", RATES)
 
 
+@pytest.mark.long
 def test_a_long_window_is_best_on_a_web_with_few_changes_and_a_short_one_on_a_web_with_many(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -30,6 +31,7 @@ def test_a_long_window_is_best_on_a_web_with_few_changes_and_a_short_one_on_a_we
         assert error["exact by worth"][rate] <= best / 5
 
 
+@pytest.mark.long
 def test_interpolation_is_the_best_policy_on_a_web_with_changes_and_keeps_one_measure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

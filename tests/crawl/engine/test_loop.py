@@ -52,7 +52,7 @@ def run(opened: CrawlWriter, **limits: Any) -> Engine:
     return crawl
 
 
-@pytest.mark.usefixtures("fetchers_are_programs")
+@pytest.mark.usefixtures("children_are_programs")
 def test_a_whole_crawl_finds_every_page_and_its_true_importance(tmp_path: Path, served: Served) -> None:
     with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"workers": 2}) as opened:
         crawl = run(opened)
@@ -163,7 +163,7 @@ def test_sitemaps_are_seeds_plain_compressed_and_in_parts(tmp_path: Path) -> Non
     assert len(urls & set(box.webbox.urls())) > 120
 
 
-@pytest.mark.usefixtures("fetchers_are_programs")
+@pytest.mark.usefixtures("children_are_programs")
 def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, served: Served) -> None:
     killed: list[int] = []
 

@@ -26,6 +26,7 @@ from centime.parse.kind import kind_of
 from centime.parse.tree import whole_tree_of
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
+from centime.processes.memory_limit import limit_memory
 from centime.search.path_terms import terms_of
 from centime.shard.message import pack
 from centime.store.folder import CrawlFolder
@@ -180,12 +181,17 @@ def _written(result: Any) -> str:
 
 
 async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    limit_memory(MOST_MEMORY)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     examining = Examining(Path(settings.decode()))
     with keeping_open():
         await Work().go_on(reader, unpack_tasks, lambda task: examining.examine(task, writer))
 
 
+def main(number: int | None = None) -> None:
+    """Examines documents for whoever is at the other end of the socket."""
+    serve_crawl(_serve, TITLE, number)
+
+
 if __name__ == "__main__":
-    serve_crawl(_serve, TITLE)
+    main()

@@ -208,5 +208,10 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
     await DeliveringProcess(unpack_settings(settings)).run(reader, writer)
 
 
+def main(number: int | None = None) -> None:
+    """Delivers notices for the crawl at the other end of the socket."""
+    serve_crawl(_serve, TITLE, number)
+
+
 if __name__ == "__main__":
-    serve_crawl(_serve, TITLE)
+    main()

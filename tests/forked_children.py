@@ -1,0 +1,46 @@
+"""Children that are forked from the process of the tests, which has imported and compiled what they need: to start a
+program takes up to two seconds of CPU, and hundreds of tests start fetchers and other children.
+
+A child keeps no file of the process but its socket: a connection of a test's server would stay open in it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from centime.crawl.documents import examining
+from centime.crawl.notify import delivering
+from centime.crawl.worker import fetching
+from centime.processes import spare as spares
+from centime.processes.handle import ChildProcess
+from centime.processes.spare import Spare
+
+MAINS: dict[str, Callable[[int], None]] = {
+    "centime.crawl.documents.examining": examining.main,
+    "centime.crawl.notify.delivering": delivering.main,
+    "centime.crawl.worker.fetching": fetching.main,
+}
+_start = ChildProcess.__init__
+
+
+def fork_children() -> None:
+    """Lets this process fork its children from now on."""
+    ChildProcess.__init__ = _forked  # type: ignore[method-assign]
+
+
+def start_children() -> None:
+    """Lets children be programs again, as those of a Python program are."""
+    ChildProcess.__init__ = _start  # type: ignore[method-assign]
+
+
+def _forked(self: ChildProcess, module: str, first: bytes, spare: Spare | None = None) -> None:
+    if spare is None and module in MAINS:
+        spare = spares.fork_spare(lambda connection: _work(MAINS[module], connection), [])
+    _start(self, module, first, spare)
+
+
+def _work(main: Callable[[int], None], connection: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
+        if number not in (0, 1, 2, connection, nothing):
+            os.dup2(nothing, number)  # not closed: an object of the parent may close that number later
+    main(connection)
