@@ -224,8 +224,9 @@ class Coordinator:
             raise CentimeError(f"{self._folder.path}: a partition does not end; the same command continues the crawl")
         running = [member for member in self._members if member.ended is None]
         for member in running:
-            asked = member.is_open and not self._closing
-            if asked and member.is_frozen(now, self._round_at, FROZEN_SECONDS):
+            answered = member.standing is not None and member.standing.number == self._round
+            waits = member.is_open and self._round and not answered and not self._closing
+            if waits and member.is_frozen(now, self._round_at, FROZEN_SECONDS):
                 for lost, event in self._hub.lost(member):
                     self._take(lost, event)
         running = [member for member in self._members if member.ended is None]
