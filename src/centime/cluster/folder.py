@@ -22,10 +22,9 @@ from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
 from centime.model.errors import BadInput, BadSetting, DamagedFile, NewFormat
 from centime.settings.reading import NONE
-from centime.store.folder import is_crawl
+from centime.store.folder import CLUSTER, is_crawl
 from centime.store.lock import LOCK, lock_file, unlock_file
 
-ABOUT = "cluster.json"
 FORMAT = 1
 MOST_PARTITIONS = 4_096
 MOST_NODES = 256
@@ -58,7 +57,7 @@ def nodes_of(cluster: str) -> int:
 
 def is_cluster(path: Path) -> bool:
     """Whether this folder is a crawl in partitions."""
-    return (path / ABOUT).is_file()
+    return (path / CLUSTER).is_file()
 
 
 def refuse_plain(path: Path) -> None:
@@ -75,11 +74,11 @@ def partition_folders(path: Path) -> list[Path]:
 def read_about(path: Path) -> About:
     """What `cluster.json` says."""
     try:
-        about = msgspec.json.decode(read_file(path / ABOUT), type=About)
+        about = msgspec.json.decode(read_file(path / CLUSTER), type=About)
     except FileNotFoundError as missing:
-        raise BadInput(f"{path}: this is not a crawl in partitions (there is no {ABOUT})") from missing
+        raise BadInput(f"{path}: this is not a crawl in partitions (there is no {CLUSTER})") from missing
     except (msgspec.DecodeError, ValueError) as trouble:
-        raise DamagedFile(f"{path / ABOUT}: damaged, or not written by Centime: {trouble}") from trouble
+        raise DamagedFile(f"{path / CLUSTER}: damaged, or not written by Centime: {trouble}") from trouble
     if about.format > FORMAT:
         raise NewFormat(f"{path}: this cluster has format {about.format}; this version reads {FORMAT}")
     return about
@@ -99,7 +98,7 @@ class ClusterFolder:
     def keep(self, **changes: Any) -> None:
         """Writes new values to `cluster.json`."""
         self.about = structs.replace(self.about, **changes)
-        replace_file(self.path / ABOUT, msgspec.json.format(msgspec.json.encode(self.about), indent=1) + b"\n")
+        replace_file(self.path / CLUSTER, msgspec.json.format(msgspec.json.encode(self.about), indent=1) + b"\n")
 
     def next_incarnation(self, partition: int) -> int:
         """A number for a process of a partition that no earlier one had; kept before it is returned."""

@@ -42,6 +42,7 @@ FORMAT = 3
 PARTS = {"journal": 2, "snapshots": 2, "state": 1, "bodies": 1, "versions": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
 COPY = "centime.copy.json"
+CLUSTER = "cluster.json"  # of a folder whose crawl is divided into partitions (cluster/folder.py)
 MARK = "journal.mark"
 BEGUN = (
     LOCK,
@@ -56,6 +57,15 @@ FIRST_FORMAT_WITH_COPY = 3
 def is_crawl(path: Path) -> bool:
     """Whether this folder is a crawl."""
     return (path / ABOUT).is_file() or ((path / COPY).is_file() and not _is_unused(path))
+
+
+def not_a_crawl(path: Path) -> str:
+    """Why a folder is not one crawl, in words."""
+    if (path / CLUSTER).is_file():
+        return (
+            f"{path}: this is a crawl in partitions, and this command takes one of them: {path / 'partitions' / '00'}"
+        )
+    return f"{path}: this is not a crawl (there is no {ABOUT})"
 
 
 def _is_unused(path: Path) -> bool:
@@ -86,7 +96,7 @@ class About:
 def read_about(path: Path) -> About:
     """Reads `centime.json` of a crawl of any format, or its copy if it is damaged."""
     if not is_crawl(path):
-        raise BadInput(f"{path}: this is not a crawl (there is no {ABOUT})")
+        raise BadInput(not_a_crawl(path))
     if strange := misplaced(path):
         raise DamagedFile(next(iter(strange.values())))
     first, second = _read_about(path / ABOUT), _read_about(path / COPY)
