@@ -55,8 +55,9 @@ SETTINGS: dict[str, Any] = {"scope": "any", "delay": 0.0, "workers": 1}
 class MadeUp:
     """Visits that nobody made, and the CPU that recording them took."""
 
-    def __init__(self, opened: CrawlWriter) -> None:
+    def __init__(self, opened: CrawlWriter, xml_every: int = 0) -> None:
         self.opened = opened
+        self.xml_every = xml_every  # one page in so many is XML; 0: none
         self.shard = opened.shard
         self.now = 1.8e9
         self.serial = 0
@@ -113,7 +114,7 @@ class MadeUp:
             Visit(
                 page=lease.page,
                 outcome=Outcome.READ,
-                kind=PageKind.HTML,
+                kind=PageKind.XML if self.xml_every and lease.page % self.xml_every == 0 else PageKind.HTML,
                 status=200,
                 asked_at=self.now,
                 seconds=0.05,

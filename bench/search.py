@@ -6,7 +6,8 @@ documents   100 000 synthetic texts, words as frequent as in a language, importa
             and the time of a search with its snippets, opening apart. FTS5 orders by the same product, BM25 times
             importance, from a table; its snippets are its own
 pages       documentation as HTML, that which Debian's packages carry: from the bytes of a page to its place in the
-            index. The texts alone go to FTS5."""
+            index; the text of some of them beside that of trafilatura, which chooses the main content. The texts
+            alone go to FTS5."""
 
 import gc
 import sqlite3
@@ -35,6 +36,7 @@ from centime.search.searcher import IndexSearcher
 DOCUMENTS, VOCABULARY, MOST = 100_000, 50_000, 10
 SEARCHES, COMPARED = 400, 100
 MOST_PAGES = 3_000  # of documentation
+EXTRACTED = 200  # of these, also by trafilatura
 
 Made = TypeVar("Made")
 Importance = npt.NDArray[np.float64]
@@ -64,11 +66,30 @@ def pages() -> Iterator[Figure]:
     seconds = time.process_time() - began
     size = sum(map(len, bodies)) / 1e6
     yield Figure(f"{len(bodies)} pages, {size:.0f} MB of HTML to text", size / seconds, "MB/CPU-s")
+    yield from _beside_trafilatura(bodies, made)
     draw = np.random.default_rng(1)
     words = [text.text.split() for text in made if text.text]
     chosen = draw.integers(0, len(words), SEARCHES).tolist()
     some = [" ".join(filter(str.isalnum, draw.choice(words[at], draw.integers(1, 4)))) or "the" for at in chosen]
     yield from _compared([text.text for text in made], draw.pareto(1.2, len(made)) + 1e-3, some)
+
+
+def _beside_trafilatura(bodies: Sequence[bytes], made: Sequence[PageText]) -> Iterator[Figure]:
+    """The text of every so many pages beside what trafilatura takes for their main content."""
+    try:
+        from trafilatura import extract
+    except ImportError:
+        yield Figure("left out: trafilatura, which make bench-warehouse installs", float("nan"), "")
+        return
+    chosen = range(0, len(bodies), max(1, len(bodies) // EXTRACTED))
+    some, ours = [bodies[at] for at in chosen], [made[at].text for at in chosen]
+    spent, texts = _cpu(lambda: [extract(body) or "" for body in some])
+    own, _ = _cpu(lambda: [page_text(body, "text/html", "http://a.example/") for body in some])
+    words, theirs = sum(len(text.split()) for text in ours), sum(len(text.split()) for text in texts)
+    lost = sum(not text and bool(mine) for text, mine in zip(texts, ours, strict=True))
+    yield Figure(f"CPU time of trafilatura over ours, {len(some)} pages", spent / own, "times")
+    yield Figure("  its words over ours", theirs / words, "times")
+    yield Figure("  share of pages with text of which it finds none", lost / len(some), "")
 
 
 def _compared(texts: Sequence[str], importance: Importance, searches: Sequence[str]) -> Iterator[Figure]:

@@ -8,6 +8,9 @@ chains   bytes of all versions as a chain of frames, beside git after `repack`
 conformance
          W3C's suite for XML 1.0 (`bench/conformance.py`)
 crawl    pages per CPU-second of a crawl that keeps versions, and an index of them
+want     what `--want xml` costs the shard of a made-up crawl (`bench/crawl_shard.py`) in which 2 % of the pages are XML
+
+The C++ program XyDiff is no peer here: no package registry has it.
 
 The documents are the registries of Khronos (gl.xml, vk.xml and smaller ones) in the releases of the PyPI package glad2,
 which it fetches."""
@@ -20,7 +23,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,8 +33,10 @@ from lxml import etree
 from bench.conformance import conformance
 from bench.crawl_pages import timed_crawl
 from bench.crawl_server import CACHE, NotToBeHad, documentation
+from bench.crawl_shard import SETTINGS, MadeUp
 from bench.figure import Figure
 from bench.report import Benchmarks, run_parts
+from centime.crawl.engine.opening import open_writer
 from centime.model.kernel import compile_at_once
 from centime.store.versions.chain import KEY_EVERY, packed, unpacked
 from centime.warehouse.comparison import Document, tree_change
@@ -42,6 +47,7 @@ XML = "text/xml"
 MOST_FOR_A_PEER = 200_000  # bytes of a document that xmldiff compares in seconds
 REPEATS = 3
 MOST_PAGES = 1_000_000
+WANTED_AMONG, WANTED_VISITS = 100_000, 4_000
 FOLLOWING = b"centime.crawl.search.following"
 
 
@@ -207,12 +213,31 @@ def crawl() -> Iterator[Figure]:
     yield Figure("  pages per CPU-second with --keep all (WARC)", least["none"] / least["all"], "times")
 
 
-PARTS: Benchmarks = {"diff": diff, "chains": chains, "conformance": conformance, "crawl": crawl}
+def want() -> Iterator[Figure]:
+    """Visits of a crawl that wants XML beside one that wants all pages alike, in turn; the best rate of each."""
+    best: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        made = {}
+        for name, given in (("all", {}), ("xml", {"want": "xml"})):
+            opened = stack.enter_context(
+                open_writer(Path(folder) / name, ["https://www.host0.example/"], SETTINGS | given)
+            )
+            made[name] = MadeUp(opened, xml_every=50)
+            made[name].grow(WANTED_AMONG)
+        for _ in range(REPEATS):
+            for name, one in made.items():
+                best[name] = max(best.get(name, 0.0), one.crawl(WANTED_VISITS))
+    yield Figure(f"shard, {WANTED_AMONG} pages known: CPU time of a visit", 1e6 / best["all"], "us")
+    yield Figure("  the same with --want xml", 1e6 / best["xml"], "us")
+
+
+PARTS: Benchmarks = {"diff": diff, "chains": chains, "conformance": conformance, "crawl": crawl, "want": want}
 ABOUT = {
     "diff": "deltas of trees beside xmldiff",
     "chains": "all versions of a document beside git",
     "conformance": "W3C's tests of XML parsers",
     "crawl": "crawls of real documentation that keep versions, beside those that keep nothing and WARC files",
+    "want": "what --want costs a shard",
 }
 
 if __name__ == "__main__":

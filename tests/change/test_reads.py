@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from centime.change.look import Look
 from centime.change.noise import QUIET_READS
 from centime.change.reading import Verdict
+from centime.parse.scan import words_of
 from tests.change.reads import Host, page
 
 EXAMPLES = [
@@ -84,6 +86,28 @@ def test_wrapping_a_page_in_other_elements_is_markup() -> None:
     host.read(0, lambda: text)
     assert host.read(0, lambda: f"<div class=shell>{text}</div>") is Verdict.MARKUP
     assert host.read(0, lambda: f"<body class=red>{text}") is Verdict.MARKUP
+
+
+def test_words_that_move_among_others_are_a_change() -> None:
+    host = Host()
+
+    def write(first: str, second: str) -> str:
+        return f"<p>Alice: <div class=one>{first}</div> <p>Bob: <div class=two>{second}</div>"
+
+    host.read(0, lambda: write("won", ""))
+    assert host.read(0, lambda: write("", "won")) is Verdict.CHANGED
+
+
+def test_words_that_move_into_another_element_in_their_order_are_markup() -> None:
+    host = Host()
+    host.read(0, lambda: "<div class=one>bread 5</div><div class=two></div>")
+    assert host.read(0, lambda: "<div class=one></div><div class=two>bread 5</div>") is Verdict.MARKUP
+
+
+def test_text_that_moves_into_an_empty_element_of_xml_is_a_change() -> None:
+    before, after = (words_of(text, xml=True) for text in (b"<r><a/><b>x</b></r>", b"<r><a>x</a><b/></r>"))
+    state = Look(before).seen().state
+    assert Look(after, state, signature=before.signature).changed
 
 
 def test_noise_that_stops_is_watched_again() -> None:

@@ -38,12 +38,12 @@ def test_people_see_a_line_per_fact_and_a_table_per_list(capsys: pytest.CaptureF
     rows = [{"page": "a [b]", "importance": 1.23456789}, {"page": "longer", "importance": None}]
     show({"error_percent": 0.5, "orders": ["greedy", "cycle"], "most_important": rows}, as_json=False)
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
-        "error percent  0.5",
-        "orders         greedy, cycle",
+        "error   0.5 %",
+        "orders  greedy, cycle",
         "",
         "most important",
         "page    importance",
-        "a [b]      1.23457",
+        "a [b]        1.235",
         "longer           -",
     ]
 

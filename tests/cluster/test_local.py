@@ -354,7 +354,7 @@ def test_what_the_folder_does_not_allow_is_refused_before_anything_is_written(cr
         pass
     with pytest.raises(BadInput, match="one folder"), cluster_run(crawled.plain, [], {}, Limits()):
         pass
-    with pytest.raises(BadInput, match="takes one of them: .*partitions/00"):
+    with pytest.raises(BadInput, match="takes one of them"):
         read_crawl(crawled.cluster)
     with (
         cluster_run(crawled.cluster, [], {}, Limits()),

@@ -88,9 +88,17 @@ def test_a_continuous_crawl_keeps_versions_and_their_index_unless_it_is_told_not
         ("e", {"continuous": True, "rate": 1, "keep": "all"}, "all", True),
     ):
         with open_writer(tmp_path / name, ["http://a.example/"], given) as opened:
-            assert (opened.settings.keep, opened.settings.index) == (keep, index)
+            assert (opened.settings.keep, opened.settings.keeps_index()) == (keep, index)
     with open_writer(tmp_path / "c", [], {"continuous": True, "rate": 1}) as opened:
         assert opened.settings.keep == "none", "a crawl goes on as it was begun"
+
+
+def test_a_crawl_that_goes_on_as_a_continuous_one_keeps_an_index_unless_it_was_told_not_to(tmp_path: Path) -> None:
+    for name, given, index in (("a", {}, True), ("b", {"index": False}, False)):
+        with open_writer(tmp_path / name, ["http://a.example/"], {"keep": "all"} | given) as opened:
+            assert not opened.settings.keeps_index()
+        with open_writer(tmp_path / name, [], {"continuous": True, "rate": 1}) as opened:
+            assert opened.settings.keeps_index() is index
 
 
 async def visits(folder: Path, server: Server, given: dict[str, Any], *paths: str) -> list[bytes]:

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from centime.model.outcome import PageKind
 from centime.parse.html import read_html
 from centime.parse.scan import scan
-from centime.parse.tree import whole_tree_of
 from centime.parse.words import ATTRIBUTE
 
 PLACES = (
@@ -273,11 +271,3 @@ def test_hard_cases_are_read_as_the_tree_reads_them(text: str) -> None:
 )  # fmt: skip
 def test_words_of_hard_cases_stand_on_the_paths_that_the_tree_has(text: str) -> None:
     check_paths(text)
-
-
-def test_many_errors_of_xml_with_entities_may_hide_a_limit() -> None:
-    errors = b"<a b='1' b='2'/>" * 200
-    for head, is_said in ((b"", False), (b"<!DOCTYPE r [<!ENTITY x 'y'>]>", True)):
-        root, trouble = whole_tree_of(head + b"<r>" + errors + b"</r>", PageKind.XML, "utf-8")
-        assert root is not None
-        assert bool(trouble) is is_said

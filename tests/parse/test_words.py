@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from centime.change.groups import groups_of
 from centime.model.words import Words
 from centime.parse.document import read_document
 from centime.parse.scan import words_of
@@ -149,3 +150,68 @@ TAGS = ["<p>", "</p>", "<div class=a>", "</div>", "<li>", "<td>", "<b>", "</b>",
 def test_a_new_word_anywhere_is_a_new_signature(parts: list[str], at: int, word: str) -> None:
     before, after = "".join(parts[:at]), "".join(parts[at:])
     assert signature(f"{before} {after}") != signature(f"{before} {word} {after}")
+
+
+XML = "<r><a x='1' y='2'>one</a><a>two three</a><b/>four<c>five<d/></c>six<?go on?></r>"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<b/>four", "<b>four</b>"),  # text moves into an empty element
+        ("<b/>four", "four<b/>"),
+        ("one</a><a>two ", "one two</a><a>"),  # a boundary moves
+        ("<d/></c>six", "<d/>six</c>"),
+        ("<c>five<d/></c>", "<c>five</c><d/>"),
+        ("x='1'", "z='1'"),
+        ("x='1' y='2'", "x='2' y='1'"),
+        ("x='1' y='2'>one</a><a>", "x='1'>one</a><a y='2'>"),
+        ("y='2'>one</a><a>", "y=''>one</a><a y='2'>"),
+        ("<b/>", "<B/>"),
+        ("x='1'", "X='1'"),
+        ("<?go on?>", "<?go off?>"),
+        ("<r>", "<!DOCTYPE r [<!ENTITY e 'f'>]><r>"),
+    ],
+)
+def test_a_change_of_structure_in_xml_is_a_change(old: str, new: str) -> None:
+    assert old in XML
+    before, after = XML, XML.replace(old, new)
+    assert xml_signature(before) != xml_signature(after)
+    assert _values(before) != _values(after)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<b/>", "<b></b>"),
+        ("<b/>", "<b ></b >"),
+        ("<b/>", "<!-- <x> --><b/>"),
+        ("x='1' y='2'", 'y="2"\n x="1"'),
+        ("two three", "two\n\tthree"),
+        ("<r>", "<?xml version='1.0' encoding='utf-8'?>\n<r>"),
+        ("one", "<![CDATA[one]]>"),
+    ],
+)
+def test_comments_white_space_and_the_order_of_attributes_are_no_change_of_xml(old: str, new: str) -> None:
+    assert old in XML
+    assert xml_signature(XML) == xml_signature(XML.replace(old, new))
+
+
+@pytest.mark.parametrize("name", ["_a", "é", "名", ":a"])
+def test_xml_has_elements_with_any_name(name: str) -> None:
+    assert xml_signature(f"<{name}>x</{name}>y") != xml_signature(f"<{name}>x y</{name}>")
+
+
+def test_attributes_beyond_the_limit_count_in_xml() -> None:
+    written = "".join(f" a{place}='x'" for place in range(100))
+    assert xml_signature(f"<r{written}/>") != xml_signature(f"<r{written}/>".replace("a99='x'", "a99='y'"))
+
+
+def xml_signature(text: str) -> int:
+    return words_of(text.encode(), xml=True).signature
+
+
+def _values(text: str) -> dict[int, int]:
+    """What is compared of each place, if the signatures differ."""
+    groups = groups_of(words_of(text.encode(), xml=True))
+    return dict(zip(groups.places.tolist(), groups.ordered.tolist(), strict=True))

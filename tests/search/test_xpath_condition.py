@@ -102,11 +102,12 @@ def elements(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.builds(element, names, attributes, st.lists(inner, max_size=4))
 
 
-written = st.recursive(values, elements, max_leaves=12)
+comments = values.map(lambda value: etree.Comment(value.replace("-", "")))
+written = st.recursive(st.one_of(values, values, comments), elements, max_leaves=12)
 documents = st.builds(element, names, attributes, st.lists(written, max_size=4))
 
 axes = st.sampled_from(["", "", "", "descendant::", "self::", "ancestor::", "following-sibling::", "parent::"])
-tests = st.one_of(names, names, st.just("*"), st.just("text()"), st.just("node()"))
+tests = st.one_of(names, names, st.just("*"), st.sampled_from(["text()", "node()", "comment()"]))
 literals = st.one_of(values.map(lambda value: f"'{value}'"), st.sampled_from(["10", "7", "0.3", "1", "9.99999", "0"]))
 
 

@@ -241,13 +241,6 @@ def test_scripts_in_titles_and_urls_are_text_on_every_page(copies: Asker) -> Non
             assert "<script>" not in copies.get(f"/c/kept/{path}", **{name: value}).text
 
 
-def test_text_that_a_spreadsheet_would_compute_is_marked_in_csv() -> None:
-    from centime.serve.rendering import csv_of
-
-    text = csv_of(("title",), [{"title": "=HYPERLINK(1)"}, {"title": "plain"}, {"title": "@x"}]).decode()
-    assert text == "title\r\n'=HYPERLINK(1)\r\nplain\r\n'@x\r\n"
-
-
 def test_marks_that_reorder_text_are_shown_and_do_not_act() -> None:
     from centime.serve.rendering import outside, text
 

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from bench.crawl_server import UNPACKED
 from bench.replay_browser import Browser, chromium
+from centime.crawl.report.truth import TruePage, Truth, write_truth
 from centime.serve import events
 from centime.serve.access import Access
 from centime.serve.listening import WindowServer, address_of, bound, served_crawls
@@ -44,6 +46,7 @@ def place(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
     """The address of a server of two crawls, and the folder of the one that is still written."""
     folder = tmp_path_factory.mktemp("live") / "museum"
     with hand_made(folder, **{"refresh-after": 1000.0}) as opened:
+        write_truth(folder, TRUTH)
         made = bound("127.0.0.1", 0)
         server = WindowServer(served_crawls([folder, kept]), Access(None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [made]})
@@ -55,6 +58,16 @@ def place(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
 
 
 LIVE: list[object] = []
+TRUTH = Truth(
+    time=1.0,
+    known=3,
+    true_pages=777,
+    fresh_share=0.5,
+    true_fresh_share=0.25,
+    certified_error=0.1,
+    true_error=0.05,
+    top=[TruePage(f"http://a.example/{'long/' * 30}", 1.5, 1.25)],
+)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -93,6 +106,9 @@ def test_the_overview_is_live(browser: Browser, place: tuple[str, Path], monkeyp
     tab = browser.tab(f"{place[0]}c/museum/overview")
     assert tab.wait_until("document.getElementById('live').textContent === 'Live.'")
     before = tab.ask("document.querySelector('[data-figure=visits]').textContent")
+    assert tab.ask("document.querySelector('[data-figure=true_fresh_share]').textContent") == "25.0 %"
+    write_truth(place[1], msgspec.structs.replace(TRUTH, true_fresh_share=0.875))
+    assert tab.wait_until("document.querySelector('[data-figure=true_fresh_share]').textContent === '87.5 %'", 20.0)
     refreshed(LIVE[0])  # type: ignore[arg-type]
     assert tab.wait_until(f"document.querySelector('[data-figure=visits]').textContent !== '{before}'", 20.0)
     assert tab.wait_until("document.querySelector('#changes a') !== null")

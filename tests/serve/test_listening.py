@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from centime.serve import listening
+from centime.serve import application, listening
 from centime.serve.access import Access
 from centime.serve.listening import WindowServer, bound, served_crawls
 
@@ -55,3 +55,13 @@ def test_events_come_over_a_connection_that_stays_open(port: int, small_folder: 
     found = said(port, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), most=400)
     assert b"text/event-stream" in found
     assert b"event: figures" in found
+
+
+def test_a_client_that_does_not_send_its_body_in_time_is_answered_and_let_go(
+    port: int, small_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(application, "BODY_SECONDS", 0.3)
+    head = "Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n"
+    found = said(port, f"POST /api/v1/crawls/{small_folder.name}/orders HTTP/1.1\r\n{head}{{".encode())
+    assert found.startswith(b"HTTP/1.1 503")
+    assert said(port, b"GET /help HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200")

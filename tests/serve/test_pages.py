@@ -3,10 +3,13 @@
 import csv
 import io
 import re
+import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+from centime.crawl.report.truth import TruePage, Truth, write_truth
 from centime.serve.fields import FIELDS
 from centime.serve.reports import ALL, RESOURCES
 from tests.crawl.report.made import ROOT, A
@@ -198,6 +201,37 @@ def test_every_figure_on_the_overview_links_to_what_it_means(small: Asker) -> No
     assert {"known", "read", "fresh_share", "certified_error"} <= named <= set(FIELDS)
     shown = re.findall(r'id="(\w+)"', small.get("/help").text)
     assert named <= set(shown)
+
+
+def test_the_overview_shows_the_truth_beside_its_figures_where_it_is_known(small_folder: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(small_folder, tmp_path / "museum"))
+    asker = Asker({"museum": folder})
+    try:
+        assert "Beside the truth" not in asker.get("/c/museum/overview").text
+        assert asker.get("/c/museum/overview.json").json["truth"] is None
+    finally:
+        asker.close()
+    best = [TruePage("http://a.example/<b>", 1.5, 1.25)]
+    truth = Truth(
+        time=1.0,
+        known=3,
+        true_pages=777,
+        fresh_share=0.5,
+        true_fresh_share=0.4321,
+        certified_error=None,
+        true_error=0.125,
+        top=best,
+    )
+    write_truth(folder, truth)
+    asker = Asker({"museum": folder})
+    try:
+        page = asker.get("/c/museum/overview")
+        assert asker.get("/c/museum/overview.json").json["truth"]["true_fresh_share"] == 0.4321
+    finally:
+        asker.close()
+    for part in ("Beside the truth", ">777<", ">43.2 %<", ">0.125<", "http://a.example/&lt;b&gt;", ">1.25<"):
+        assert part in page.text
+    assert tags(page).inline == []
 
 
 def test_changes_since_this_browser_last_looked_are_remembered_in_a_cookie(small: Asker) -> None:

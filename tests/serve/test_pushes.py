@@ -96,6 +96,15 @@ def test_a_webhook_that_is_no_push_is_refused(asker: Asker, body: bytes) -> None
     assert hook(asker, body, signed(body)).status == 400
 
 
+def test_a_push_that_is_too_large_is_refused_whatever_length_it_claims(asker: Asker, folder: Path) -> None:
+    body = json.dumps({"urls": [f"{A}/one"], "more": "x" * (1 << 20)}).encode()
+    for claimed in ({"content-length": str(len(body))}, {"content-length": "10"}, {}):
+        for door in ("webhook", "indexnow", "websub/news"):
+            answered = asker.ask("POST", f"/push/museum/{door}", headers=signed(body) | claimed, body=body)
+            assert answered.status == 413, (claimed, door)
+    assert published(folder) == []
+
+
 def test_wrong_signatures_are_counted_and_then_refused_at_once(asker: Asker) -> None:
     statuses = [hook(asker, b"{}", {}).status for _ in range(12)]
     assert statuses == [400] * 10 + [429] * 2

@@ -137,3 +137,27 @@ def test_remembered_answers_take_bounded_memory(folder: Path, monkeypatch: pytes
         await crawl.close()
 
     asyncio.run(work())
+
+
+def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_is_followed_less_often(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served_crawl, "FOLLOW_SECONDS", 0.5)
+    monkeypatch.setattr(served_crawl, "LEISURE", 20.0)
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    followed = ServedCrawl._followed
+
+    def slowly(self: ServedCrawl) -> Any:
+        now[0] += 3.0
+        return followed(self)
+
+    monkeypatch.setattr(ServedCrawl, "_followed", slowly)
+    crawl = ServedCrawl("museum", folder, clock=lambda: NOW)
+    pauses = []
+    for _ in range(2):
+        crawl._look()
+        pauses.append(crawl._pause)
+        now[0] += 100.0
+    crawl._close()
+    assert pauses == [0.5, 60.0]

@@ -235,7 +235,7 @@ def test_what_types_cannot_say_is_checked_too(facts: dict[str, Any], said: str) 
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_none_takes_back_what_may_be_absent(name: str) -> None:
-    word = {"proxy": "direct", "ca-file": str(CERTIFICATE), "want": "xml"}.get(name)
+    word = {"proxy": "direct", "ca-file": str(CERTIFICATE), "want": "xml", "index": True}.get(name)
     start = settings_from({name: word or max(7, RANGES[name].ge or 0)}, where="c")
     assert start != CrawlSettings()
     absent = structs.replace(CrawlSettings(), **{name.replace("-", "_"): None})

@@ -79,6 +79,31 @@ def test_every_document_gets_a_state_and_its_first_error(body: bytes, state: Sta
     assert found.wanted == (["http://h.example/dir/missing.dtd"] if state is State.WAITING else [])
 
 
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        ("<?xml version='1.0' encoding='iso-8859-1'?><a/>".encode("utf-8-sig"), State.BROKEN),
+        ("<?xml version='1.0' encoding='UTF-8'?><a/>".encode("utf-8-sig"), State.WELL_FORMED),
+        ("<?xml version='1.0' encoding='utf-8'?><a/>".encode("utf-16"), State.BROKEN),
+        ("<?xml version='1.0' encoding='UTF-16'?><a/>".encode("utf-16"), State.WELL_FORMED),
+        ("<?xml version='1.0'?><a/>".encode("utf-16"), State.WELL_FORMED),
+    ],
+)
+def test_a_mark_and_a_declaration_of_two_encodings_contradict_each_other(body: bytes, state: State) -> None:
+    assert loaded(body).state == state
+    if state is State.BROKEN:
+        assert "by its byte order mark" in loaded(body).error
+        assert load(body, URL, lambda url, public: None, is_recoded=True).state is State.WELL_FORMED
+
+
+@pytest.mark.parametrize(("value", "state"), [("b", State.VALID), (" b ", State.INVALID)])
+def test_a_document_that_says_to_stand_alone_must_do_so(value: str, state: State) -> None:
+    dtd = b"<!ELEMENT a EMPTY><!ATTLIST a t NMTOKEN #IMPLIED>"
+    body = f"<?xml version='1.0' standalone='yes'?><!DOCTYPE a SYSTEM 'a.dtd'><a t='{value}'/>".encode()
+    assert load(body, URL, lambda url, public: dtd).state == state
+    assert load(body.replace(b" standalone='yes'", b""), URL, lambda url, public: dtd).state == State.VALID
+
+
 def test_a_document_that_waited_is_loaded_when_its_part_has_come() -> None:
     body = b"<!DOCTYPE a SYSTEM 'missing.dtd'><a>&y;</a>"
     parts = {"http://h.example/dir/missing.dtd": b"<!ELEMENT a (#PCDATA)><!ENTITY y 'yes'>"}

@@ -3,7 +3,7 @@
     equal bytes                                          SAME
     equal words, whatever their places                   MINOR: markup
     no value differs under the rules of the last read    MINOR: volatile parts
-    whole places moved, and nothing else                 MINOR: markup
+    whole places moved, beside a volatile part           MINOR: markup
     only places that a rule learned since then explains  MINOR: volatile parts
     otherwise                                            CHANGED, with the places that differ
 
@@ -151,7 +151,9 @@ def compare(
             odds[key] = CERTAIN
     surprises = tuple(key for key in stirred if odds[key] < LEAST_ODDS)
     found = new.differences(old)
-    moved = _moved(found)
+    # Words that stand elsewhere: other markup around them, which does not count. But the signatures differ, so if
+    # nothing else explains that, they stand among other words now, and a reader sees it.
+    moved = bool(stirred or len(there) >= MOST_VEILED) and _moved(found)
     differences, doubtful = ((), False) if moved else _unexplained(page, found, old, advice, twin)
     verdict = Verdict.CHANGED
     if not differences and not surprises:

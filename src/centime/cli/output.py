@@ -13,21 +13,20 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeGuard
+from typing import Annotated, TypeGuard
 
 import typer
 
-from centime.cli.visible import visible, visible_json
+from centime.cli.layout import Rows, fact_lines, table_lines
+from centime.cli.visible import visible, visible_json, visible_lines
 from centime.files.replacement import STANDARD_OUTPUT
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from centime.model.errors import BadSetting
+from centime.model.spreadsheet import csv_lines
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
-
-Rows = Sequence[Mapping[str, object]]
+Csv = Annotated[bool, typer.Option("--csv", help="Write the rows as CSV to standard output.")]
 
 WIDTH_OF_A_PIPE = 10_000
 
@@ -41,28 +40,48 @@ def is_standard_output(path: Path | None) -> bool:
     return False
 
 
-def show(report: Mapping[str, object], *, as_json: bool) -> None:
-    """Writes a report to standard output."""
+def show(report: Mapping[str, object], *, as_json: bool, as_csv: bool = False, table: str = "") -> None:
+    """Writes a report to standard output; as CSV the rows of one `table` of it, or a row for each of its facts."""
+    if as_csv:
+        rows = report[table] if table else [{"name": name, "value": value} for name, value in report.items()]
+        check_one_form(as_json=as_json, as_csv=as_csv)
+        show_csv(plain({table: rows})[table])
+        return
     if as_json:
         sys.stdout.write(json_text(report) + "\n")
         return
     from rich.console import Console
-    from rich.table import Table
 
-    # A pipe has no width: a table cut to 80 columns would lose data that the next program needs.
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH_OF_A_PIPE)
-    facts = Table.grid(padding=(0, 2))
-    tables = []
-    for name, value in plain(report).items():
-        if _is_rows(value):
-            tables.append(_table(name, value))
-        else:
-            facts.add_row(_text(_spoken(name)), _text(value))
-    if facts.row_count:
-        console.print(facts)
-    for table in tables:
-        console.print()
-        console.print(table)
+    # A pipe has no width: a table that was broken into several lines would be of no use to the next program.
+    width = Console().width if sys.stdout.isatty() else WIDTH_OF_A_PIPE
+    simple = plain(report)
+    tables = {name: value for name, value in simple.items() if _is_rows(value)}
+    lines: list[tuple[str, str]] = []
+    lines += (
+        (line, "") for line in fact_lines({name: value for name, value in simple.items() if name not in tables}, width)
+    )
+    for name, rows in tables.items():
+        lines += [("", ""), *table_lines(name, rows, width)]
+    show_lines(lines)
+
+
+def check_one_form(*, as_json: bool, as_csv: bool) -> None:
+    """Raises BadSetting if two forms of output were asked for."""
+    if as_json and as_csv:
+        raise BadSetting("--json and --csv exclude each other: give one of them")
+
+
+def show_csv(rows: object) -> None:
+    """Writes rows as CSV, one by one; nothing at all if there are none, or a word instead of them."""
+    if isinstance(rows, str):
+        return
+    assert isinstance(rows, Iterable)
+    remaining = iter(rows)
+    first = next(remaining, None)
+    if first is not None:
+        is_seen = sys.stdout.isatty()
+        for line in csv_lines(tuple(first), chain([first], remaining), line_end="\n"):
+            sys.stdout.write(f"{visible_lines(line[:-1])}\n" if is_seen else line)
 
 
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
@@ -120,39 +139,3 @@ def _plain(value: object) -> object:
 
 def _is_rows(value: object) -> TypeGuard[Rows]:
     return isinstance(value, list) and len(value) > 0 and all(isinstance(row, dict) for row in value)
-
-
-def _table(name: str, rows: Rows) -> "Table":
-    from rich.table import Table
-
-    table = Table(title=_text(_spoken(name)), title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for column in rows[0]:
-        numeric = all(isinstance(row[column], int | float | None) for row in rows)
-        table.add_column(_text(_spoken(column)), justify="right" if numeric else "left")
-    for row in rows:
-        table.add_row(*map(_text, row.values()))
-    return table
-
-
-def _spoken(name: str) -> str:
-    return visible(name.replace("_", " "))
-
-
-def _text(value: object) -> "Text":
-    from rich.text import Text
-
-    return Text(_cell(value))  # not a string, in which rich would look for markup
-
-
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return "-"
-        case float():
-            return f"{value:.6g}"
-        case dict():
-            return ", ".join(f"{_spoken(name)} {_cell(part)}" for name, part in value.items())
-        case list():
-            return ", ".join(map(_cell, value))
-        case _:
-            return visible(str(value))

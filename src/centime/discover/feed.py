@@ -5,6 +5,7 @@ alternate link; an RSS item without `link` is identified by its permanent `guid`
 before the damage, and `trouble` says what is wrong.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from centime.discover.moment import moment
@@ -30,6 +31,7 @@ class Feed:
     updated: float = 0.0
     ttl_seconds: float = 0.0  # how long the feed stays valid; 0 if missing
     address: str = ""  # the feed's own URL (rel="self"), as written
+    hubs: tuple[str, ...] = ()  # where one subscribes to its changes (rel="hub"), as written
     trouble: str = ""
 
 
@@ -47,7 +49,8 @@ def read_feed(body: bytes) -> Feed:
         entries=tuple(entry for entry in entries if entry.link),
         updated=_updated(found.outside),
         ttl_seconds=_ttl(found.outside),
-        address=_address(found.outside),
+        address=next(_related(found.outside, "self"), ""),
+        hubs=tuple(_related(found.outside, "hub")),
         trouble=found.trouble,
     )
 
@@ -70,14 +73,11 @@ def _link(record: Record) -> str:
     return ""
 
 
-def _address(channel: Record) -> str:
-    """The link of a feed to itself; empty if it has none."""
-    own = (
-        attributes.get("href", "")
-        for name, _, attributes, _ in channel.fields
-        if name == "link" and attributes.get("rel") == "self"
-    )
-    return next(own, "").strip()
+def _related(channel: Record, relation: str) -> Iterator[str]:
+    """The links of a feed with a relation: `self` is the feed, `hub` one that tells of its changes."""
+    for name, _, attributes, _ in channel.fields:
+        if name == "link" and relation in attributes.get("rel", "").split() and attributes.get("href", "").strip():
+            yield attributes["href"].strip()
 
 
 def _updated(record: Record) -> float:

@@ -71,6 +71,13 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
     return _recoded(body, name), name
 
 
+def load_codecs() -> None:
+    """Loads what decoding needs: a process that cannot open files any more could not."""
+    for name in webencodings.LABELS.values():
+        webencodings.lookup(name)
+    codecs.lookup("utf-32")
+
+
 def with_declared_encoding(body: bytes, content_type: str) -> bytes:
     """The body of XML for a parser that knows no Content-Type: in UTF-8 behind a byte order mark, which counts more
     than an XML declaration, if the Content-Type names an encoding; else unchanged.

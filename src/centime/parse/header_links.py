@@ -5,7 +5,7 @@ A `Link` header is a list of `<URL>; rel="next"; title="..."`. Its URLs are rela
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 import ada_url
@@ -45,6 +45,13 @@ def header_requisites(headers: Iterable[tuple[str, str]], url: str) -> tuple[str
     """The files that a page at `url` needs by its `Link` headers, as absolute URLs: style sheets, preloads, icons."""
     links = [link for name, value in headers if name == "link" for link in _links(value)]
     return tuple(joined for rel, href in links if names_a_file(rel) and (joined := _joined(url, href)))
+
+
+def header_relations(headers: Iterable[tuple[str, str]], url: str, relations: Collection[str]) -> list[tuple[str, str]]:
+    """Those of the `Link` headers of a page at `url` that have one of these relations, as relation and absolute URL."""
+    links = [link for name, value in headers if name == "link" for link in _links(value)]
+    found = [(one, _joined(url, href)) for rel, href in links for one in rel.lower().split() if one in relations]
+    return [(relation, target) for relation, target in found if target]
 
 
 def _relate(about: About, value: str) -> None:

@@ -66,6 +66,7 @@ _ROLES = {
     LANDMARK: "nav main article section aside header footer form table figure",
 }  # fmt: skip
 
+_BREAKING = frozenset(_ROLES[BREAKS].split())
 CODE_MASK = (1 << 54) - 1
 _SLOTS = 2_048
 UNKNOWN_BUCKETS = 64
@@ -77,6 +78,11 @@ def code_of(name: str) -> int:
     for byte in name.encode():
         code = (257 * code + byte) & CODE_MASK
     return code
+
+
+def breaks_words(name: str) -> bool:
+    """Whether an element separates the words before and behind it."""
+    return name in _BREAKING
 
 
 def _table() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:

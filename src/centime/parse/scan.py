@@ -10,7 +10,7 @@ http) becomes a row of places in the page, with the number of plain links before
 that occurred before; the table forgets, so the reader of the columns compares again. `parse/words.py` explains the
 words.
 
-XML goes through the same pass for its words alone: all names are alike there, and nothing is raw.
+XML goes through the same pass for its words alone: all names are alike there, and nothing is raw but declarations.
 
 Over 400 lines: numba compiles the pass as one function of the parts below, which share its columns.
 """
@@ -83,6 +83,7 @@ from centime.parse.page_links import DOUBTFUL, PLAIN, SCRATCH_SIZE, is_new, none
 from centime.parse.references import IN_TEXT, IN_VALUE, resolve
 from centime.parse.tokens import (
     FIRST,
+    HELD,
     IS_CLOSED,
     MARKS,
     NAMED,
@@ -95,6 +96,8 @@ from centime.parse.tokens import (
     cdata_end,
     declaration_end,
     is_cdata,
+    is_comment,
+    is_xml_declaration,
     no_attributes,
     raw_end,
 )
@@ -107,12 +110,15 @@ from centime.parse.words import (
     URL,
     VALUE_HASH,
     end_words,
+    exact_name,
     mixed,
     name_word,
     no_words,
     place_of,
     text_words,
     value_words,
+    xml_end,
+    xml_value_words,
 )
 
 Bytes = npt.NDArray[np.uint8]
@@ -123,7 +129,7 @@ LONGEST_ANCHOR_TEXT = 4_000  # bytes of a link's text that are kept
 _ROW = 8  # numbers in a row: kind, begin and end of three values, plain links before it
 # Places in the scratch array, between those of the elements: the number of rows, of plain links, of bytes of hrefs, of
 # bytes of anchor texts, the row of the link whose text is being read (-1 outside a link), and the number of words
-# before the last cell of a table.
+# before the last cell of a table; of XML, that of the words of text before those of the element opened last.
 _COUNTED, _LINKS, _LINKED, _ANCHOR_BYTES, _ANCHOR_ROW, _CELL = range(FREE, FREE + 6)
 _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
 _HTML, _XML, _EVERYTHING = 0, 1, 2  # with everything, scripts and styles have words
@@ -216,7 +222,7 @@ def _scan(
         closing = following == 47 and at + 2 < size
         if closing:
             following = np.int64(LOWER[data[at + 2]])
-        if not 97 <= following <= 122:
+        if not 97 <= following <= 122 and not (xml and (following in (95, 58) or following > 127)):  # _ and :
             at = _no_tag(data, at, closing, following, xml, rows, anchor_text, columns, resolved, scratch)
             continue
         begin = at
@@ -230,8 +236,11 @@ def _scan(
             at = attributes(data, at, number, xml, scratch)
             if at < 0:
                 break
-        if xml and not closing:
-            name_word(code, begin, scratch[BEFORE], scratch[SEGMENT], columns, scratch)
+        if xml:
+            code = exact_name(data, begin + 1 + closing, TAG_END)
+            if not closing:
+                name = mixed(code, scratch[HELD])
+                name_word(name, begin, scratch[BEFORE], scratch[SEGMENT], columns, scratch)
         if role & BREAKS:
             scratch[BLOCK] += 1
             if scratch[_ANCHOR_ROW] >= 0:
@@ -240,6 +249,8 @@ def _scan(
             if number == A:
                 _end_anchor(rows, scratch)
             if xml:
+                is_empty = scratch[TEXTS] == scratch[_CELL]
+                xml_end(begin, is_empty, scratch[BEFORE], scratch[SEGMENT], columns, scratch)
                 close_innermost(scratch, number)
             elif scratch[LAST + number] >= 0 or scratch[FOREIGN_AT] >= 0 or role & BREAKS:
                 close_element(scratch, number)
@@ -273,7 +284,11 @@ def _scan(
                 name_word(_EMPTY_CELL, begin, before, segment, columns, scratch)
             scratch[_CELL] = scratch[COUNT]
         if scratch[VALUE_COUNT] and (xml or (number != LINK and code != _SCRIPT)):
-            _add_values(data, before, segment, columns, scratch)
+            _add_values(data, xml, before, segment, columns, scratch)
+        if xml:
+            scratch[_CELL] = scratch[TEXTS]
+            if scratch[MARKS] & IS_CLOSED:
+                xml_end(begin, True, before, segment, columns, scratch)
         if is_noted and (scratch[FIRST] >= 0 or (number == IFRAME and scratch[SECOND] >= 0)):
             _note(data, number, anchors, rows, hrefs, anchor_text, scratch)
         if is_raw:
@@ -330,10 +345,14 @@ def _no_tag(
     begin, behind, raw = at, np.int64(0), False
     end = np.int64(len(data))
     if following in (33, 63):
-        if not (xml or scratch[FOREIGN_AT] >= 0) or not is_cdata(data, at):
-            return declaration_end(data, at)
-        begin, end = at + 9, np.int64(cdata_end(data, at + 9))
-        behind, raw = np.int64(3), True
+        raw = True
+        if (xml or scratch[FOREIGN_AT] >= 0) and is_cdata(data, at):
+            begin, end = at + 9, np.int64(cdata_end(data, at + 9))
+            behind = np.int64(3)
+        else:
+            end = np.int64(declaration_end(data, at))
+            if not xml or is_comment(data, at) or is_xml_declaration(data, at):
+                return end
     end = np.int64(text_words(data, begin, end, raw, scratch[BEFORE], scratch[SEGMENT], columns, resolved, scratch))
     if scratch[_ANCHOR_ROW] >= 0:
         _add_anchor(data, begin, end, IN_TEXT, rows, anchor_text, scratch)
@@ -341,15 +360,23 @@ def _no_tag(
 
 
 @bare_part
-def _add_values(data: Bytes, before: Whole, segment: Whole, columns: Scratch, scratch: Scratch) -> None:
-    """Adds the words of the values of an element on a path; the hash of each value takes the place of its name."""
-    path = mixed(before, segment)
+def _add_values(
+    data: Bytes, xml: bool | np.bool_, before: Whole, segment: Whole, columns: Scratch, scratch: Scratch
+) -> None:
+    """Adds the words of the values of an element on a path; the hash of each value takes the place of its name. In XML
+    the order of attributes does not count.
+    """
+    path, together = mixed(before, segment), np.int64(0)
     for value in range(scratch[VALUE_COUNT]):
         row = VALUES + 4 * value
+        begin, end, is_url = scratch[row], scratch[row + 1], scratch[row + 3] == URL
         place = place_of(path, mixed(scratch[row + 2], scratch[SAID]))
-        scratch[row + 2] = value_words(
-            data, scratch[row], scratch[row + 1], scratch[row + 3] == URL, place, columns, scratch
-        )
+        if xml:
+            together += xml_value_words(data, begin, end, is_url, place, columns, scratch) >> 8
+        else:
+            scratch[row + 2] = value_words(data, begin, end, is_url, place, columns, scratch)
+    if xml:
+        scratch[VALUE_HASH] = mixed(scratch[VALUE_HASH], together)
 
 
 @bare_part

@@ -12,30 +12,32 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part
-from centime.parse.names import CODE_MASK, KINDS, LOWER, SPACE, TAG_END, WANTED, attribute_name_at, code_of
-from centime.parse.words import CLASS, ID, NO_VALUE, TOLD, WORDS_SIZE, mixed, name_of, told_of, value_kind
+from centime.parse.names import CODE_MASK, KINDS, LOWER, NAME_END, SPACE, TAG_END, WANTED, attribute_name_at, code_of
+from centime.parse.words import CLASS, ID, NO_VALUE, TOLD, WORDS_SIZE, exact_name, mixed, name_of, told_of, value_kind
 
 Bytes = npt.NDArray[np.uint8]
 Scratch = npt.NDArray[np.int64]
 
 END_OF_PAGE = -1
 # The result of `attributes`: begin and end of three values, -1 if missing; marks; for the words of the page a hash of
-# class and id, one of what a name or property says, and begin, end, name and kind of up to MOST_VALUES values.
+# class and id, one of what a name or property says, one of the attributes of an element of XML, in any order, and
+# begin, end, name and kind of up to MOST_VALUES values.
 FIRST, SECOND, THIRD, MARKS = (WORDS_SIZE + place for place in (0, 2, 4, 6))
-NAMED, SAID, VALUE_COUNT, VALUES = MARKS + 1, MARKS + 2, MARKS + 3, MARKS + 4
+NAMED, SAID, HELD, VALUE_COUNT, VALUES = (MARKS + place for place in range(1, 6))
 MOST_VALUES = 64
 TOKENS_SIZE = VALUES + 4 * MOST_VALUES
 IS_CLOSED, IS_CLASSED = 1, 2
 
 _SCRIPT = code_of("script")
 _CDATA = np.frombuffer(b"<![CDATA[", dtype=np.uint8)
+_DECLARATION = np.frombuffer(b"<?xml", dtype=np.uint8)
 
 
 @bare_inlined
 def no_attributes(found: Scratch) -> None:
     """Notes that a tag has no attributes."""
     found[FIRST] = found[SECOND] = found[THIRD] = -1
-    found[MARKS] = found[NAMED] = found[SAID] = found[VALUE_COUNT] = 0
+    found[MARKS] = found[NAMED] = found[SAID] = found[HELD] = found[VALUE_COUNT] = 0
 
 
 @bare_inlined
@@ -59,13 +61,15 @@ def attributes(data: Bytes, at: Whole, number: Whole, xml: bool | np.bool_, foun
         if KINDS[byte] & SPACE:
             at += 1
             continue
+        begin = at
         code, at = attribute_name_at(data, at, size)
         start, end = at, at
         if at < size and data[at] == 61:
             start, end, at = value_at(data, at + 1)
             if at < 0:
                 break
-            _note_value(data, code, start, end, xml, found)
+            name = exact_name(data, begin, NAME_END) if xml else code
+            _note_value(data, code, name, start, end, xml, found)
         if code == first:
             slot = FIRST
         elif code == second:
@@ -81,8 +85,10 @@ def attributes(data: Bytes, at: Whole, number: Whole, xml: bool | np.bool_, foun
 
 
 @bare_inlined
-def _note_value(data: Bytes, code: Whole, start: Whole, end: Whole, xml: bool | np.bool_, found: Scratch) -> None:
-    """Notes a value that has words, or that names its element."""
+def _note_value(
+    data: Bytes, code: Whole, name: Whole, start: Whole, end: Whole, xml: bool | np.bool_, found: Scratch
+) -> None:
+    """Notes a value that has words, or that names its element. In XML a `name` is as it is written."""
     kind = value_kind(code)
     if not xml:
         if kind == NO_VALUE:
@@ -91,17 +97,20 @@ def _note_value(data: Bytes, code: Whole, start: Whole, end: Whole, xml: bool | 
             if kind == CLASS and found[MARKS] & IS_CLASSED:
                 return
             found[MARKS] |= IS_CLASSED if kind == CLASS else 0
-            name = name_of(data, start, end, kind == CLASS)
-            if name:
-                found[NAMED] = mixed(found[NAMED], name)
+            own_name = name_of(data, start, end, kind == CLASS)
+            if own_name:
+                found[NAMED] = mixed(found[NAMED], own_name)
             return
         if kind == TOLD:
             found[SAID] = told_of(data, start, end)
             return
     count = found[VALUE_COUNT]
+    if xml:  # of those that find no room, the value counts with the name
+        own = told_of(data, start, end) if count >= MOST_VALUES else np.int64(0)
+        found[HELD] = (found[HELD] + mixed(name, own)) & CODE_MASK
     if count < MOST_VALUES:
         row = VALUES + 4 * count
-        found[row], found[row + 1], found[row + 2], found[row + 3] = start, end, code, kind
+        found[row], found[row + 1], found[row + 2], found[row + 3] = start, end, name, kind
         found[VALUE_COUNT] = count + 1
 
 
@@ -126,11 +135,26 @@ def value_at(data: Bytes, at: Whole) -> tuple[Whole, Whole, Whole]:
     return start, at, at
 
 
+@bare_inlined
+def is_comment(data: Bytes, at: Whole) -> bool | np.bool_:
+    """Whether a comment begins at `at`."""
+    return at + 3 < len(data) and data[at + 1] == 33 and data[at + 2] == 45 and data[at + 3] == 45
+
+
+@bare_inlined
+def is_xml_declaration(data: Bytes, at: Whole) -> bool | np.bool_:
+    """Whether `<?xml` is at `at`, which says how the document is written."""
+    end = at + len(_DECLARATION)
+    if end >= len(data) or data[end] > 32:
+        return False
+    return _begins(data, at, _DECLARATION)
+
+
 @bare_part
 def declaration_end(data: Bytes, at: Whole) -> Whole:
     """The place after the comment or declaration that begins at `at`."""
     size = len(data)
-    if at + 3 < size and data[at + 1] == 33 and data[at + 2] == 45 and data[at + 3] == 45:
+    if is_comment(data, at):
         return _comment_end(data, at + 4)
     while at < size and data[at] != 62:
         at += 1
@@ -158,10 +182,16 @@ def _comment_end(data: Bytes, at: Whole) -> Whole:
 @bare_inlined
 def is_cdata(data: Bytes, at: Whole) -> bool | np.bool_:
     """Whether `<![CDATA[` is at `at`."""
+    return _begins(data, at, _CDATA)
+
+
+@bare_inlined
+def _begins(data: Bytes, at: Whole, beginning: Bytes) -> bool | np.bool_:
+    """Whether what is at `at` begins so."""
     place = 0
-    while place < len(_CDATA) and at + place < len(data) and data[at + place] == _CDATA[place]:
+    while place < len(beginning) and at + place < len(data) and data[at + place] == beginning[place]:
         place += 1
-    return place == len(_CDATA)
+    return place == len(beginning)
 
 
 @bare_inlined

@@ -1,8 +1,10 @@
-"""The tree of a page, for what a person names in it: XPaths of subscriptions, CSS selectors.
+"""The tree of a page, for what a person names in it: XPaths of queries and subscriptions, CSS selectors.
 
-Safe on what strangers write: entities are not expanded, nothing is loaded from elsewhere, and MOST_BYTES are parsed. In
-HTML, names are in lower case and have no namespaces. A process that bounds its own time and memory parses whole
-pages (`whole_tree_of`).
+It is that of XPath's data model: comments and instructions are nodes, entities that the document itself declares are
+expanded, and it has the attributes whose defaults the document itself declares. Safe on what strangers write: nothing
+is loaded from elsewhere, so what an external DTD or entity says is not there; the entities of a document that is
+broken, or that grow beyond libxml2's limit, are not expanded at all; and MOST_BYTES are parsed. In HTML, names are in
+lower case and have no namespaces. A process that bounds its own time and memory parses whole pages (`whole_tree_of`).
 """
 
 import codecs
@@ -16,9 +18,16 @@ from centime.parse.encoding import as_utf8
 MOST_BYTES = 10 << 20
 MOST_DEPTH = 2_048  # of a whole tree: what libxml2 bounds it to
 _MOST_ERRORS = 100  # that libxml2 tells; it keeps silent about later ones
-_WIDE_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # only the parser knows UTF-32
+_WIDE_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # WHATWG does not know UTF-32
 _LIMITS = (etree.ErrorTypes.ERR_RESOURCE_LIMIT, etree.ErrorTypes.ERR_UNSUPPORTED_ENCODING)
 _DEEPEST = etree.XPath(f"boolean({'/*' * MOST_DEPTH})")
+
+
+class _Nothing(etree.Resolver):  # type: ignore[misc]  # lxml has no types
+    """Answers that everything external is empty: libxml2 would read files."""
+
+    def resolve(self, system_url: str | None, public_id: str | None, context: Any) -> Any:
+        return self.resolve_string(b"", context)
 
 
 def tree_of(body: bytes, kind: PageKind, encoding: str) -> Any:
@@ -28,7 +37,7 @@ def tree_of(body: bytes, kind: PageKind, encoding: str) -> Any:
 
 def whole_tree_of(body: bytes, kind: PageKind, encoding: str) -> tuple[Any, str]:
     """The root element of a whole page, or None; and what of the page is missing in it, if something is."""
-    root, errors = _parsed(body, kind, encoding, huge=True)
+    root, errors, expanded = _parsed(body, kind, encoding, huge=True)
     limit = next((one.message.strip() for one in errors if one.type in _LIMITS), "")
     if limit or (root is not None and len(errors) >= _MOST_ERRORS and _DEEPEST(root)):
         return root, f"only a part of it was examined ({limit or f'it is deeper than {MOST_DEPTH} levels'})"
@@ -37,19 +46,35 @@ def whole_tree_of(body: bytes, kind: PageKind, encoding: str) -> tuple[Any, str]
             root,
             f"only a part of it may have been examined (behind {_MOST_ERRORS} errors, the limit of entities is hidden)",
         )
-    return root, ""
+    return (
+        root,
+        "" if expanded else "its entities are not expanded, because it is broken or beyond a limit of the parser",
+    )
 
 
-def _parsed(body: bytes, kind: PageKind, encoding: str, *, huge: bool) -> tuple[Any, Any]:
-    """The root element, or None, and the errors."""
-    safe: dict[str, Any] = {"no_network": True, "recover": True, "remove_comments": True, "huge_tree": huge}
-    if encoding and not body.startswith(_WIDE_MARKS):
+def _parsed(body: bytes, kind: PageKind, encoding: str, *, huge: bool) -> tuple[Any, Any, bool]:
+    """The root element, or None, the errors, and whether entities that the page declares are expanded."""
+    safe: dict[str, Any] = {"no_network": True, "recover": True, "huge_tree": huge}
+    if body.startswith(_WIDE_MARKS):
+        body = body.decode("utf-32", "replace").encode("utf-8", "replace")
+        safe["encoding"] = "utf-8"
+    elif encoding:
         body, _ = as_utf8(body, f"text/plain; charset={encoding}", xml=True)
         safe["encoding"] = "utf-8"  # whatever the page declares
     if kind is PageKind.HTML:
-        parser = etree.HTMLParser(**safe)
-    else:
-        parser = etree.XMLParser(resolve_entities=False, load_dtd=False, dtd_validation=False, **safe)
+        return *_read(body, etree.HTMLParser(**safe)), True
+    safe["attribute_defaults"] = b"<!ATTLIST" in body
+    if b"<!ENTITY" in body:  # only without huge trees is there a limit of growth; behind an error nothing is expanded
+        root, errors = _read(body, etree.XMLParser(resolve_entities=True, **(safe | {"huge_tree": False})))
+        if not errors.filter_from_fatals():
+            return root, errors, True
+    root, errors = _read(body, etree.XMLParser(resolve_entities=False, **safe))
+    return root, errors, b"<!ENTITY" not in body
+
+
+def _read(body: bytes, parser: Any) -> tuple[Any, Any]:
+    """The root element, or None, and the errors."""
+    parser.resolvers.add(_Nothing())
     try:
         return etree.fromstring(body, parser), parser.error_log
     except (etree.LxmlError, ValueError, LookupError):

@@ -12,7 +12,10 @@ its look or place: numbers, dates and identifiers are words, and so is what stan
 The values of ATTRIBUTES are words too, on a place of their own; those that are URLs are split at `/?&=;#,`. Scripts,
 styles, comments and `link` elements are markup and have no words, unless the page has no other text.
 
-XML has the names of its elements and the values of all attributes as words.
+XML has no markup but comments, white space and the order of attributes. Its words are the names of elements, with those
+of their attributes, the values of all attributes, what is empty, instructions and declarations; and the signature knows
+where elements end. So text that moves into another element is a change there. In HTML a signature is that of what a
+reader sees: the words in their order, whatever elements they are in.
 
 A path is that of the last two named elements and of what lies between and below them. An element is named by its first
 class or its id, or by its tag if that is a landmark (`nav`, `main`, `article`, `table` ...); the root and the body have
@@ -28,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part
-from centime.parse.names import CODE_MASK, code_of
+from centime.parse.names import CODE_MASK, KINDS, code_of
 from centime.parse.references import IN_TEXT, reference
 
 Bytes = npt.NDArray[np.uint8]
@@ -49,6 +52,8 @@ BEGIN = 0x1234567
 _PLACES = (1 << PLACE_BITS) - 1
 _WORDS = (1 << 53) - 1
 _HALF = (1 << 27) - 1
+_EMPTY = 0xE3B17  # the word of an element or a value of XML without words
+_END = 0xE2D  # stands in the signature for the end of an element of XML
 _FIRST, _SECOND = 0x133D6B50D, 0x16DB9668B
 
 NO_VALUE, URL, TEXT, CLASS, ID, TOLD = range(6)
@@ -245,6 +250,41 @@ def value_words(
     scratch[VALUE_HASH] = hashed
     scratch[BLOCK] += 1
     return own
+
+
+@bare_inlined
+def exact_name(data: Bytes, at: Whole, stop: Whole) -> Whole:
+    """The hash of the name at `at`, in the case in which it is written; it ends before a byte of the kind `stop`."""
+    code = np.int64(0)
+    while at < len(data) and not KINDS[data[at]] & stop:
+        code = _step(code, np.int64(data[at]))
+        at += 1
+    return code
+
+
+@bare_part
+def xml_value_words(
+    data: Bytes, at: Whole, end: Whole, is_url: bool | np.bool_, place: Whole, columns: Columns, scratch: Scratch
+) -> Whole:
+    """Adds the words of an attribute of XML, of which there is always one; returns a hash of the value and its place.
+    The hash of all values stays as it is.
+    """
+    hashed, block = scratch[VALUE_HASH], scratch[BLOCK] | ATTRIBUTE
+    own = value_words(data, at, end, is_url, place, columns, scratch)
+    if not own:
+        _add(place, block, np.int64(_EMPTY), at, columns, scratch)
+    scratch[VALUE_HASH] = hashed
+    return mixed(own, place)
+
+
+@bare_part
+def xml_end(
+    begin: Whole, is_empty: bool | np.bool_, before: Whole, segment: Whole, columns: Columns, scratch: Scratch
+) -> None:
+    """Ends an element of XML, which has a word even if it is empty: its place is there as long as the element is."""
+    if is_empty:
+        name_word(np.int64(_EMPTY), begin, before, segment, columns, scratch)
+    scratch[TEXT_HASH] = mixed(scratch[TEXT_HASH], _END)
 
 
 @bare_part

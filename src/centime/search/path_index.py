@@ -5,10 +5,14 @@
 
     head of a segment   8 bytes of magic, the numbers of pages, terms and postings, and an xxh3-64 of what follows
     digests             of the bodies that are indexed (uint64)
-    terms               the hashes of all terms, sorted (uint64)
     pages               the numbers of the pages, sorted (uint32)
-    starts              where the postings of each term begin (uint32)
-    postings            places in `pages` (uint32)
+    terms               the first HASH_BITS bits of the hashes of all terms, sorted (uint64)
+    lengths             how many postings each term has (uint32)
+    postings            places in `pages`, sorted for each term (uint32)
+
+All but the digests are written as differences, byte by byte (all first bytes, all second ones ...), and compressed by
+Zstandard: most terms are values that one document has, which take 5 bytes instead of 16. In memory the columns are
+plain arrays.
 
 A segment is written before the manifest that names it, and never changed. So a process that is killed leaves a good
 index. The whole is derived: what is damaged or of another version is begun again.
@@ -16,28 +20,38 @@ index. The whole is derived: what is damaged or of another version is begun agai
 
 import json
 import struct
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 from centime.files.disk import make_folder
 from centime.files.replacement import replace_file
 from centime.search.path_terms import EVERYTHING, Terms, hashed
 from centime.search.xpath_condition import AnyOf, Condition
 
-FORMAT = 1
+FORMAT = 2
+HASH_BITS = 40  # of a hash that are kept: with a million terms, one of a million queries has a candidate too many
 MOST_SEGMENTS = 8  # then all become one
 SEGMENT_POSTINGS = 4_000_000  # that are gathered in memory before they are written
 
 Places = npt.NDArray[np.uint32]
+Kind = TypeVar("Kind", bound=np.unsignedinteger[Any])
 
-_MAGIC = b"CTMPATH1"
+_MAGIC = b"CTMPATH2"
+_LEVEL = 3
 _HEAD = struct.Struct("<8sQQQQ")
+_LENGTH = struct.Struct("<Q")
 _NONE = np.zeros(0, dtype=np.uint32)
 
 
@@ -59,12 +73,12 @@ class Segment:
         rows = [documents[page] for page in pages.tolist()]
         digests = np.array([digest for digest, _ in rows], dtype=np.uint64)
         lengths = np.array([len(terms) for _, terms in rows], dtype=np.int64)
-        all_terms = np.concatenate([np.zeros(0, dtype=np.uint64), *(terms for _, terms in rows)])
+        all_terms = shortened(np.concatenate([np.zeros(0, dtype=np.uint64), *(terms for _, terms in rows)]))
         return cls._sorted(pages, digests, all_terms, np.repeat(np.arange(len(pages), dtype=np.uint32), lengths))
 
     @classmethod
     def _sorted(cls, pages: Places, digests: Terms, terms: Terms, places: Places) -> "Segment":
-        order = np.argsort(terms, kind="stable")
+        order = np.lexsort((places, terms))
         terms, places = terms[order], places[order]
         firsts = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]])) if len(terms) else _NONE
         starts = np.append(firsts, len(terms)).astype(np.uint32)
@@ -95,10 +109,11 @@ class Segment:
 
     def having(self, term: int) -> Places:
         """The places of the documents that have a term, sorted."""
-        at = int(np.searchsorted(self._terms, np.uint64(term)))
-        if at == len(self._terms) or int(self._terms[at]) != term:
+        wanted = shortened(np.uint64(term))
+        at = int(np.searchsorted(self._terms, wanted))
+        if at == len(self._terms) or self._terms[at] != wanted:
             return _NONE
-        return np.sort(self._postings[self._starts[at] : self._starts[at + 1]])
+        return np.unique(self._postings[self._starts[at] : self._starts[at + 1]])
 
     def fulfilling(self, condition: Condition) -> Places | None:
         """The places of the documents that fulfil a condition, sorted; None for all of them."""
@@ -124,8 +139,10 @@ class Segment:
 
     def packed(self) -> bytes:
         """The segment as a file."""
-        parts = (self.digests, self._terms, self.pages, self._starts, self._postings)
-        rest = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+        parts = [np.ascontiguousarray(self.digests).tobytes()]
+        parts += [_packed(_steps(column)) for column in (self.pages, self._terms)]
+        parts += [_packed(self._starts[1:] - self._starts[:-1]), _packed(_steps(self._postings))]
+        rest = b"".join(_LENGTH.pack(len(part)) + part for part in parts)
         counts = len(self.pages), len(self._terms), len(self._postings)
         return _HEAD.pack(_MAGIC, *counts, xxh3_64_intdigest(rest)) + rest
 
@@ -133,22 +150,47 @@ class Segment:
     def read(cls, path: Path) -> "Segment":
         """The segment of a file; BrokenPaths if it is damaged."""
         try:
-            data = np.memmap(path, dtype=np.uint8, mode="r")
-            magic, pages, terms, postings, checksum = _HEAD.unpack(data[: _HEAD.size].tobytes())
+            data = path.read_bytes()
+            magic, pages, terms, postings, checksum = _HEAD.unpack(data[: _HEAD.size])
         except (OSError, ValueError, struct.error) as trouble:
             raise BrokenPaths(f"{path.name} cannot be read") from trouble
-        rest = data[_HEAD.size :]
-        sizes = (8 * pages, 8 * terms, 4 * pages, 4 * (terms + 1), 4 * postings)
-        if magic != _MAGIC or len(rest) != sum(sizes) or xxh3_64_intdigest(rest.data) != checksum:
+        rest = memoryview(data)[_HEAD.size :]
+        if magic != _MAGIC or xxh3_64_intdigest(rest) != checksum:
             raise BrokenPaths(f"{path.name} is damaged")
-        types = (np.uint64, np.uint64, np.uint32, np.uint32, np.uint32)
-        columns: list[Any] = []
-        at = 0
-        for size, kind in zip(sizes, types, strict=True):
-            columns.append(np.frombuffer(rest[at : at + size], dtype=kind))
-            at += size
-        digests, hashes, numbers, starts, places = columns
+        parts: list[memoryview] = []
+        while rest:
+            (size,) = _LENGTH.unpack(rest[: _LENGTH.size])
+            parts.append(rest[_LENGTH.size : _LENGTH.size + size])
+            rest = rest[_LENGTH.size + size :]
+        digests = np.frombuffer(parts[0], dtype=np.uint64)
+        numbers = np.cumsum(_unpacked(parts[1], pages, np.uint32), dtype=np.uint32)
+        hashes = np.cumsum(_unpacked(parts[2], terms, np.uint64), dtype=np.uint64)
+        starts = np.zeros(terms + 1, dtype=np.uint32)
+        np.cumsum(_unpacked(parts[3], terms, np.uint32), out=starts[1:])
+        places = np.cumsum(_unpacked(parts[4], postings, np.uint32), dtype=np.uint32)
         return cls(numbers, digests, hashes, starts, places)
+
+
+def shortened(terms: Any) -> Any:
+    """The part of hashes that the index has."""
+    return terms >> np.uint64(64 - HASH_BITS)
+
+
+def _steps(column: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+    """The differences between the numbers of a column, modulo the size of its numbers."""
+    return np.diff(column, prepend=column.dtype.type(0))
+
+
+def _packed(column: npt.NDArray[Kind]) -> bytes:
+    """A column, byte by byte, compressed."""
+    rows = np.ascontiguousarray(column).view(np.uint8).reshape(len(column), -1)
+    return zstd.compress(np.ascontiguousarray(rows.T).tobytes(), level=_LEVEL)
+
+
+def _unpacked(packed: memoryview, count: int, kind: type[Kind]) -> npt.NDArray[Kind]:
+    """The column that `_packed` has packed."""
+    rows = np.frombuffer(zstd.decompress(packed), dtype=np.uint8).reshape(-1, count)
+    return np.ascontiguousarray(rows.T).view(kind).reshape(count)
 
 
 def owners_of(segments: Iterable[Segment]) -> npt.NDArray[np.int32]:

@@ -8,19 +8,22 @@
     < price 47            a price has a number of this size  < @id 13          an attribute has
 
 Names are without namespaces. Values of up to LONGEST_VALUE characters are terms, those of elements if they have no
-children; of an element with children, or a number of many digits, no value is known. The index stores 64-bit hashes of
-terms, so that two terms may be taken for one: a document then is a candidate without need, and never the other way
-round.
+children; of an element with children, or a number of many digits, no value is known. The index stores hashes of terms,
+so that two terms may be taken for one: a document then is a candidate without need, and never the other way round. A
+hash is made byte by byte, so that compiled code needs no strings (`scanned_terms.py`).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 from math import log2
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xxhash import xxh3_64_intdigest
+
+from centime.model.kernel import Whole, bare_inlined, late_kernel
+from centime.parse.words import mixed
 
 Terms = npt.NDArray[np.uint64]
 
@@ -102,7 +105,35 @@ def has_few_digits(number: str) -> bool:
 
 def hashed(term: str) -> int:
     """The hash of a term."""
-    return xxh3_64_intdigest(term.encode("utf-8", "replace"))
+    return int(hashes_of([term])[0])
+
+
+def hashes_of(terms: Collection[str]) -> Terms:
+    """The hashes of terms."""
+    written = [term.encode("utf-8", "replace") for term in terms]
+    ends = np.cumsum([0, *map(len, written)], dtype=np.int64)
+    found = np.zeros(len(written), dtype=np.int64)
+    _hash_all(np.frombuffer(b"".join(written), dtype=np.uint8), ends, found)
+    return aligned(found)
+
+
+def aligned(hashes: npt.NDArray[np.int64]) -> Terms:
+    """Hashes of 53 bits as numbers whose first bits are random."""
+    return hashes.astype(np.uint64) << np.uint64(11)
+
+
+@bare_inlined
+def folded(state: Whole, data: npt.NDArray[np.uint8], begin: Whole, end: Whole) -> Whole:
+    """The hash of what was hashed so far and of some more bytes."""
+    for at in range(begin, end):
+        state = mixed(state, data[at])
+    return state
+
+
+@late_kernel(0.5)
+def _hash_all(data: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], found: npt.NDArray[np.int64]) -> None:
+    for place in range(len(found)):
+        found[place] = folded(0, data, ends[place], ends[place + 1])
 
 
 class _Path:
@@ -129,7 +160,7 @@ def terms_of(root: Any, *, is_whole: bool = True) -> Terms:
         _add_terms(top, terms)
     if len(terms) > MOST_TERMS:
         terms = {EVERYTHING}
-    return np.sort(np.fromiter(map(xxh3_64_intdigest, map(str.encode, terms)), dtype=np.uint64, count=len(terms)))
+    return np.sort(hashes_of(terms))
 
 
 def _gather(root: Any, top: _Path) -> None:
@@ -163,28 +194,35 @@ def _add_terms(top: _Path, terms: set[str]) -> None:
             terms.add(mixed_term(name))
         for value in path.values:
             if len(value) <= LONGEST_VALUE:
-                terms.add(value_term(name, value))
-                if value[-1:] in _NUMERIC:
-                    _add_number(name, value, terms)
+                terms.update(_value_terms(name, value))
         for attribute, values in path.attributes.items():
             plain = attribute.rpartition("}")[2]
-            terms.add(attribute_term(plain))
-            terms.add(element_attribute_term(name, plain))
             for value in values:
-                if len(value) <= LONGEST_VALUE:
-                    terms.add(attribute_value_term(plain, value))
-                    if value[-1:] in _NUMERIC:
-                        _add_number(f"@{plain}", value, terms)
+                terms.update(_attribute_terms(name, plain, value))
         stack.extend((below, name, f"{names}{_SEPARATOR}{below.name}") for below in path.below.values())
 
 
-def _add_number(name: str, value: str, terms: set[str]) -> None:
-    found = _NUMBER(value)
+def _value_terms(name: str, value: str) -> list[str]:
+    """The terms of an element without children that has a value of up to LONGEST_VALUE characters."""
+    return [value_term(name, value), *number_terms(name, value)]
+
+
+def _attribute_terms(element: str, name: str, value: str) -> list[str]:
+    """The terms of an attribute of an element."""
+    terms = [attribute_term(name), element_attribute_term(element, name)]
+    if len(value) <= LONGEST_VALUE:
+        terms += [attribute_value_term(name, value), *number_terms(f"@{name}", value)]
+    return terms
+
+
+@lru_cache(maxsize=1 << 16)
+def number_terms(name: str, value: str) -> tuple[str, ...]:
+    """The terms of a value that is a number; none if it is not. The name of an attribute begins with `@`."""
+    found = _NUMBER(value) if value[-1:] in _NUMERIC else None
     if found is None:
-        return
+        return ()
     if found["exponent"]:  # libxml2 knows them, and rounds in its own way
-        terms.add(mixed_term(name))
-        return
+        return (mixed_term(name),)
     number = float(value)
-    terms.add(bucket_term(name, bucket_of(number)))
-    terms.add(number_term(name, number) if has_few_digits(value) else mixed_term(name))
+    known = number_term(name, number) if has_few_digits(value) else mixed_term(name)
+    return bucket_term(name, bucket_of(number)), known

@@ -9,9 +9,10 @@ from starlette.responses import Response
 from xxhash import xxh3_64_hexdigest
 
 from centime.model.errors import BadInput, CentimeError, DamagedCrawl, UnknownPage
+from centime.model.spreadsheet import csv_lines
 from centime.model.visible import visible
 from centime.serve.glance import Glance
-from centime.serve.rendering import csv_of, render
+from centime.serve.rendering import render
 from centime.serve.resource import Parameters, Resource
 
 HTML, JSON, CSV = "text/html; charset=utf-8", "application/json", "text/csv; charset=utf-8"
@@ -52,7 +53,7 @@ def made(resource: Resource[Any], crawl: str, form: str, glance: Glance, wanted:
             content, media = msgspec.json.encode(_finite(report)), JSON
         case "csv":
             columns = [name for name in resource.columns if name not in resource.optional or _has(report, name)]
-            content, media = csv_of(columns, report["rows"]), CSV
+            content, media = "".join(csv_lines(tuple(columns), report["rows"])).encode(errors="replace"), CSV
         case _:
             content = render(
                 f"{resource.name}.html",

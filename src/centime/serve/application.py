@@ -17,7 +17,9 @@ Over 400 lines because all addresses stand in one place, with what each of them 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+import time
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -62,7 +64,7 @@ STATIC = {
 }
 FEED = 100  # entries
 
-Handler = Callable[[Request], Awaitable[Response]]
+_log = logging.getLogger("centime.serve")
 
 
 class Window:
@@ -117,9 +119,12 @@ class Window:
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
+        began, status = time.monotonic(), 0
 
         async def guarded_send(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -127,7 +132,14 @@ class Window:
             await send(message)
 
         refused = self._refused(request)
-        await (refused or self._starlette)(scope, receive, guarded_send)
+        try:
+            await (refused or self._starlette)(scope, receive, guarded_send)
+        finally:
+            level = logging.INFO if refused or status >= 500 else logging.DEBUG
+            if _log.isEnabledFor(level):
+                facts = {"method": request.method, "path": scope["path"], "status": status}
+                seconds = round(time.monotonic() - began, 6)
+                _log.log(level, "request", extra={"facts": facts | {"address": _address(request), "seconds": seconds}})
 
     def _refused(self, request: Request) -> Response | None:
         """The answer to a request that may not pass; None if it may."""

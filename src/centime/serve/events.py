@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from centime.crawl.report.newest import visits_since
+from centime.crawl.report.truth import read_truth
 from centime.model.errors import BadInput, CentimeError
 from centime.serve.glance import Glance
 from centime.serve.served_crawl import ServedCrawl
@@ -155,6 +156,9 @@ def _is_place(records: Records, at: int) -> bool:
 
 def _figures(glance: Glance, at: int) -> Events:
     facts = {name: glance.statistics[name] for name in FIGURES}
+    if truth := read_truth(glance.reader.folder.path):
+        facts["fresh_share"] = glance.fresh_share
+        facts |= {name: getattr(truth, name) for name in ("true_pages", "true_fresh_share", "true_error")}
     return [("figures", _event("figures", at, facts))]
 
 

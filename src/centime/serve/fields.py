@@ -12,6 +12,7 @@ DOCUMENTS = {
     "analysis.md": "What scores mean",
     "search.md": "Searching a crawl",
     "serve.md": "The window",
+    "webbox.md": "The simulated web",
 }
 
 
@@ -30,6 +31,18 @@ FIELDS = {
     "fresh": Field("number", "Copies that are estimated to be the same as the page is now.", "refresh.md"),
     "fresh_share": Field(
         "share", "The estimated share of the copy that is fresh, weighted by importance.", "refresh.md"
+    ),
+    "true_pages": Field("integer", "Pages of the simulated web, beside those that the crawl knows.", "webbox.md"),
+    "true_fresh_share": Field(
+        "share",
+        "The share of the copy that is the same as the simulated web now, beside what the crawl estimates.",
+        "webbox.md",
+    ),
+    "true_error": Field(
+        "number",
+        "How far all importance is from that of the simulated web as it is now, beside the certified error, "
+        "which is about the links that the crawl has seen.",
+        "webbox.md",
     ),
     "visits": Field("integer", "Attempts to fetch, whatever came of them.", "crawl.md"),
     "hosts": Field("integer", "Hosts that the crawl knows.", "crawl.md"),

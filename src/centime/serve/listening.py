@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -79,6 +80,13 @@ def place_of(listen: str) -> tuple[str, int]:
     return (found[1] or "127.0.0.1").strip("[]"), int(found[2])
 
 
+def public_address(callback: str) -> str:
+    """The address at which hubs reach this server, ending in a slash."""
+    if not re.fullmatch(r"https?://[^/?#\s]+(/[^?#\s]*)?", callback):
+        raise BadSetting(f"--callback is how hubs reach this server, as https://window.example/, not {callback!r}")
+    return callback.rstrip("/") + "/"
+
+
 def served_crawls(folders: Sequence[Path]) -> dict[str, ServedCrawl]:
     """The crawls in folders, each with a name of its own."""
     crawls: dict[str, ServedCrawl] = {}
@@ -108,9 +116,16 @@ class WindowServer(uvicorn.Server):
     """A server of crawls; `run` serves until `should_exit` is set. It installs no signal handlers."""
 
     def __init__(
-        self, crawls: Mapping[str, ServedCrawl], access: Access, doors: Mapping[str, Doors] | None = None
+        self,
+        crawls: Mapping[str, ServedCrawl],
+        access: Access,
+        doors: Mapping[str, Doors] | None = None,
+        callback: str = "",
     ) -> None:
-        self.window = Window(crawls, access, doors)
+        """`callback` is the address at which hubs reach this server; empty if they cannot."""
+        opened = {name: Doors() for name in crawls} if callback else {}
+        self.window = Window(crawls, access, {**opened, **(doors or {})})
+        self._callback = callback
         self._hubs: list[asyncio.Task[None]] = []
         super().__init__(
             uvicorn.Config(
@@ -141,7 +156,8 @@ class WindowServer(uvicorn.Server):
         """Starts the server, and subscribes to hubs."""
         await super().startup(sockets)
         for name, doors in self.window.doors.items():
-            subscriber = HubSubscriber(self.window.crawls[name].path, doors)
+            callback = f"{self._callback}push/{quote(name, safe='')}/websub/" if self._callback else ""
+            subscriber = HubSubscriber(self.window.crawls[name].path, doors, callback)
             self._hubs.append(asyncio.create_task(subscriber.run()))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -18,9 +18,10 @@ from centime.crawl.commands.subscribing import subscription_to
 from centime.crawl.report.opening import folder_of, moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, BadSetting
-from centime.settings.live import changed, read_values
+from centime.settings.live import read_values
 from centime.settings.reading import decode_settings
 from centime.shard.people.command import Command, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
+from centime.shard.people.commands import changed_live
 from centime.shard.people.notices import Condition
 
 MOST_LISTED = 200
@@ -83,9 +84,9 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
 def _set(folder: Path, words: list[str], now: float, by: str) -> SetCommand:
     if not words:
         raise BadSetting("a setting is NAME=VALUE, as rate=50/s")
-    values = read_values(words)
-    changed(decode_settings(folder_of(folder).settings, where=str(folder)), values)
-    return SetCommand(id=new_id(), time=now, values=values, by=by)
+    command = SetCommand(id=new_id(), time=now, values=read_values(words), by=by)
+    changed_live(decode_settings(folder_of(folder).settings, where=str(folder)), command)
+    return command
 
 
 def _field(form: Mapping[str, str], name: str) -> str:

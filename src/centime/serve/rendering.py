@@ -1,8 +1,6 @@
 """Pages for people: templates with everything escaped, and figures written as people read them."""
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from centime.serve.resource import Parameters
 HERE = Path(__file__).parent
 NOTHING = "\u2013"
 LINKS = ("http://", "https://")
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 
 def render(template: str, **values: Any) -> bytes:
@@ -203,20 +200,3 @@ def cell(value: Any, name: str) -> str | Markup:
     if kind == "percent" and isinstance(value, float):
         return f"{value:.1f} %"
     return number(value) if value is None or isinstance(value, int | float) else text(value)
-
-
-def csv_of(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Rows as CSV with a head; text that a spreadsheet would take for a formula begins with an apostrophe."""
-    names = list(columns)
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow([_plain(row.get(name)) for name in names])
-    return file.getvalue().encode(errors="replace")
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(FORMULAS) else value
-    return "" if value is None else value

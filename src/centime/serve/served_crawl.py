@@ -3,7 +3,8 @@ waiting for what is known already.
 
     an answer holds      as long as the reader's state does. Time itself changes figures: one that is older than HOLDS
                          seconds is given, and worked out again behind it; at FORGOTTEN it is worked out first
-    the reader follows   at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time
+    the reader follows   at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time;
+                         the shorter of the last two times counts, so that what is slow once keeps nobody waiting
     a late answer        of an earlier state is given while the thread is busy, if it is no older than LATE seconds
 
 The reader's state is changed by `follow` and is not made for several threads: everything that touches it runs in the
@@ -60,6 +61,7 @@ class ServedCrawl:
         self._trouble: CentimeError | None = None
         self._looked = float("-inf")  # by the monotonic clock, as all times here but those of glances
         self._pause = FOLLOW_SECONDS
+        self._taken = 0.0  # seconds for the last look
         self._state = 0  # one more whenever the reader's state is another
         self._answers: OrderedDict[Any, tuple[int, Answer[Any]]] = OrderedDict()
         self._bytes = 0
@@ -136,7 +138,8 @@ class ServedCrawl:
             raise self._trouble from trouble
         finally:
             self._looked = time.monotonic()
-            self._pause = max(FOLLOW_SECONDS, LEISURE * (self._looked - now))
+            before, self._taken = self._taken, self._looked - now
+            self._pause = max(FOLLOW_SECONDS, LEISURE * min(before, self._taken))
         return self._glance
 
     def _followed(self) -> Glance:

@@ -1,16 +1,28 @@
 """Serves crawls until it is told to stop: in the process of `centime serve`, or beside a crawl (`processes/window.py`).
 
-python -m centime.serve.serving DIR PORT     says its address on standard output, ends when standard input does
+python -m centime.serve.serving DIR PORT [LOG]     says its address on standard output, ends when standard input does;
+                                                   LOG is `LogSettings` as JSON
 """
 
+import json
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from centime.model.errors import CentimeError
+from centime.processes.log import LogSettings, logging_to
 from centime.serve.access import Access, Tokens
-from centime.serve.listening import WindowServer, address_of, bound, check_place, place_of, served_crawls
+from centime.serve.listening import (
+    WindowServer,
+    address_of,
+    bound,
+    check_place,
+    place_of,
+    public_address,
+    served_crawls,
+)
 from centime.serve.pushes.settings import read_doors
 
 
@@ -20,19 +32,21 @@ def serve(
     tokens: Tokens | None,
     ready: Callable[[str, WindowServer], None],
     push_file: Path | None = None,
+    callback: str = "",
 ) -> None:
     """Serves crawls; `ready` receives the address, and the server, whose `should_exit` ends it."""
     host, port = place_of(listen)
     check_place(host, tokens)
     crawls = served_crawls(folders)
     doors = None if push_file is None else read_doors(push_file, frozenset(crawls))
+    address = public_address(callback) if callback else ""
     made = bound(host, port)
-    server = WindowServer(crawls, Access(tokens), doors)
+    server = WindowServer(crawls, Access(tokens), doors, address)
     ready(address_of(made), server)
     server.run(sockets=[made])
 
 
-def _beside(folder: str, listen: str) -> int:
+def _beside(folder: str, listen: str, log: str = "") -> int:
     def ready(address: str, server: WindowServer) -> None:
         print(address, flush=True)  # noqa: T201 (the parent reads it)
 
@@ -42,8 +56,10 @@ def _beside(folder: str, listen: str) -> int:
 
         threading.Thread(target=watch, daemon=True).start()
 
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # for the crawl; a log that was moved is noticed without it
     try:
-        serve([Path(folder)], listen, None, ready)
+        with logging_to(LogSettings(**json.loads(log)) if log else None):
+            serve([Path(folder)], listen, None, ready)
     except CentimeError as trouble:
         sys.stderr.write(f"{trouble}\n")
         return 1

@@ -48,7 +48,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     keep: Keep = "none"
     retain: tuple[str, ...] = ()  # [PATTERN=]NUMBER or [PATTERN=]TIME: which versions are kept
     ignore_noarchive: bool = False  # keeps pages that ask not to be archived
-    index: bool = False  # keeps the full-text index up to date while the crawl runs
+    index: bool | None = None  # keeps the index up to date while the crawl runs; None: if it is continuous
     also: tuple[str, ...] = ()  # suffixes or kinds of files that are fetched too
     parts: bool = False  # fetches the DTDs and entities of XML documents, from any host
     requisites: bool = False  # fetches what pages need to be shown
@@ -117,6 +117,10 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def refreshes(self) -> bool:
         """Whether pages are read again after their first read."""
         return self.continuous or self.refresh_after is not None
+
+    def keeps_index(self) -> bool:
+        """Whether the index of stored pages is kept up to date while the crawl runs."""
+        return self.continuous and self.keep != "none" if self.index is None else self.index
 
     def refresh_settings(self) -> RefreshSettings:
         """The settings of refreshing. Without a budget, plans assume one page per second."""

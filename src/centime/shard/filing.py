@@ -221,6 +221,7 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
                 before,
                 one.visit.status,
                 one.visit.target if one.change is Change.MOVED else "",
+                minor=bool(one.record.marks & (Mark.MARKUP | Mark.VOLATILE)),
             )
 
 

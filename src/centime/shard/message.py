@@ -104,6 +104,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were asked on the way, and when the last time
     sample: bytes = b""  # of the text (parse/text_sample.py), if the URL has a suspicious shape
     target: str = ""  # where the page moved to for good
+    hubs: tuple[str, ...] = ()  # the topic of a feed and the hubs that tell of its changes
 
 
 TEXT_FOLLOWS = 128

@@ -13,6 +13,8 @@
     index/            the full-text index, derived: search/index_files.py
     figures.bin       figures over time, for people: figures.py
     orders.jsonl      the last commands, for people: crawl/commands/order_log.py
+    hubs.json         the hubs that feeds announce, for the window: crawl/engine/hub_list.py
+    truth.json        of a simulated web: what is true, for the window: crawl/report/truth.py
 
 Only its owner can read what is written here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
 lock: every file that they read is complete before it gets its name, or only grows.

@@ -61,6 +61,13 @@ class Contents:
         self.scratch[WRITTEN] += len(content)
         return int(intern(begin, self.bytes, self.ends, self.slots, self.scratch))
 
+    def forget(self, first: int) -> None:
+        """Forgets all contents but the first ones, and keeps the room for others."""
+        if self.count > first:
+            self.scratch[KNOWN], self.scratch[WRITTEN] = first, self.ends[first]
+            self.slots.fill(-1)
+            _refill(first, self.bytes, self.ends, self.slots, self.scratch)
+
     def reserve(self, size: int, count: int) -> None:
         """Makes room for so many bytes, and for so many contents."""
         written, known = int(self.scratch[WRITTEN]), self.count

@@ -2,7 +2,7 @@
 version is then found again in the other.
 
 The arrays of `scan_xml.py` and `scan_html.py` are quicker, but an XPath is evaluated in lxml's tree, and of HTML the
-two differ. Comments are left out.
+two differ.
 """
 
 from typing import Any
@@ -11,7 +11,17 @@ import numpy as np
 from lxml import etree
 
 from centime.warehouse.contents import ENTITY, SEPARATOR, Contents
-from centime.warehouse.nodes import DOCUMENT, DOCUMENT_LABEL, ELEMENT, FIRST, INSTRUCTION, TEXT, TEXT_LABEL
+from centime.warehouse.nodes import (
+    COMMENT,
+    COMMENT_LABEL,
+    DOCUMENT,
+    DOCUMENT_LABEL,
+    ELEMENT,
+    FIRST,
+    INSTRUCTION,
+    TEXT,
+    TEXT_LABEL,
+)
 from centime.warehouse.tree import Tree
 
 _SEPARATOR, _ENTITY = bytes([SEPARATOR]), bytes([ENTITY])
@@ -51,6 +61,9 @@ class ElementTree:
                 parents.pop()
             elif event == "pi":
                 self.elements[node] = self._instruction(parents[-1], node)
+            else:
+                content = self._contents.add(b"c" + node.text.encode())
+                self.elements[node] = self._add(parents[-1], COMMENT_LABEL, content, 0, COMMENT)
             if node is not root:
                 self._text(self.tails, parents[-1], node, node.tail)
 

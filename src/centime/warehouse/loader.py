@@ -11,6 +11,8 @@ Bombs: libxml2 bounds depth, lengths and the amplification of entities; the call
 loads in a process of its own (`crawl/documents/examining.py`).
 """
 
+import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -33,6 +35,10 @@ _LIMITS = frozenset(
         etree.ErrorTypes.ERR_NAME_TOO_LONG,
     ]
 )
+
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_DECLARED = re.compile(r"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)[\"']")
+_LONGEST_DECLARATION = 512  # bytes
 
 _NO_ENDS: Mapping[str, str] = MappingProxyType({})
 
@@ -86,8 +92,12 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
         return self.resolve_string(body or b"", context, base_url=end)
 
 
-def load(body: bytes, url: str, held: Held, ends: Mapping[str, str] = _NO_ENDS) -> Loaded:
-    """Loads a document that was read at a URL; `ends` says to which URLs parts redirect."""
+def load(body: bytes, url: str, held: Held, ends: Mapping[str, str] = _NO_ENDS, *, is_recoded: bool = False) -> Loaded:
+    """Loads a document that was read at a URL; `ends` says to which URLs parts redirect. The declared encoding of a
+    body that `is_recoded` does not count.
+    """
+    if not is_recoded and (trouble := _contradiction(body)):
+        return Loaded(State.BROKEN, trouble)
     resolver = _Resolver(held, ends)
     parser = _parser(resolver, validate=False)
     try:
@@ -115,7 +125,31 @@ def load(body: bytes, url: str, held: Held, ends: Mapping[str, str] = _NO_ENDS) 
         if limit := _limit(parser.error_log):
             return Loaded(State.GIVEN_UP, limit, [], facts)
         return Loaded(State.INVALID, str(error), [], facts)
+    if tree.docinfo.standalone and not _stands_alone(body, url, tree):
+        return Loaded(State.INVALID, "it says standalone='yes', and its DTD changes values of attributes", [], facts)
     return Loaded(State.VALID, "", [], facts)
+
+
+def _contradiction(body: bytes) -> str:
+    """What is wrong if the byte order mark of a document says another encoding than its declaration; else empty."""
+    for mark, name in _MARKS.items():
+        if body.startswith(mark) and not body.startswith(codecs.BOM_UTF32_LE):
+            found = _DECLARED.match(body[len(mark) :][:_LONGEST_DECLARATION].decode(name, "replace"))
+            if found and not found[1].lower().startswith(name.removesuffix("-le").removesuffix("-be")):
+                return f"its encoding is {name} by its byte order mark, and {found[1]} by its declaration"
+    return ""
+
+
+def _stands_alone(body: bytes, url: str, tree: Any) -> bool:
+    """Whether a document has the same attributes without its external parts."""
+    try:
+        alone = etree.fromstring(
+            body, _parser(_Resolver(lambda url, public: b"", _NO_ENDS), validate=False), base_url=url
+        )
+    except etree.LxmlError:  # the validating parser knows of entities
+        return True
+    pairs = zip(tree.getroot().iter(etree.Element), alone.iter(etree.Element), strict=False)
+    return all(sorted(one.items()) == sorted(other.items()) for one, other in pairs)
 
 
 def _limit(errors: Iterable[Any]) -> str:

@@ -22,6 +22,7 @@ from centime.cli.look import stats
 from centime.crawl.commands.checking import unpack_command
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.notify.delivery import Trouble, write_troubles
+from centime.settings.live import SETTABLE
 from centime.shard.people.command import (
     Command,
     PublishCommand,
@@ -114,6 +115,9 @@ def test_set_changes_settings_and_says_who_applies_them(crawl: Path, capsys: pyt
         (["alpha=0", "beta=0"], "both 0"),
         (["rate"], "a setting is NAME=VALUE"),
         (["focus=/a/=0.1"], "a multiple of 1/16"),
+        (["want=pdf"], "start it with --want pdf"),
+        (["want=hmtl"], "did you mean html?"),
+        (["delay=5s"], "start it with another --delay"),
     ],
 )
 def test_set_refuses_a_typo_at_once(
@@ -122,6 +126,12 @@ def test_set_refuses_a_typo_at_once(
     assert centime("set", crawl, *words) == 2
     assert said in capsys.readouterr().err
     assert waiting(crawl) == []
+
+
+def test_the_help_of_set_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("set", "--help") == 0
+    listed = " ".join(capsys.readouterr().out.split()).partition("Names:")[2].partition(".")[0]
+    assert sorted(word.strip() for word in listed.split(",")) == sorted(SETTABLE)
 
 
 def test_an_order_to_a_running_crawl_is_waited_for(crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,6 +86,7 @@ def _stop_when_told(file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ([], "give the URL"),
         (["https://a.example/", "--every", "1s"], "every 10 seconds"),
         (["https://a.example/", "--every", "nonsense"], "nonsense"),
         (["https://a.example/", "--to", "nonsense"], "nonsense"),
@@ -98,3 +99,28 @@ def test_wrong_usage_is_told(
     monkeypatch.chdir(tmp_path)
     assert run(app, ["watch", *words, "--serve", "none"]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_pages_that_cannot_be_read_are_named_once_and_a_watch_goes_on_without_urls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "LEAST_SECONDS", 0.1)
+    monkeypatch.chdir(tmp_path)
+    url = "http://127.0.0.1:9/"
+    assert run(app, ["watch", url, "--every", "20s", "--for", "1s", "--serve", "none"]) == 0
+    said = capsys.readouterr().err
+    assert "watching 1 page every 20 s" in said
+    assert said.count(f"{url}: cannot be read: refused address; --allow-network") == 1
+    assert run(app, ["watch", "--for", "0.1s", "--serve", "none"]) == 0
+    assert "watching 1 page every 20 s" in capsys.readouterr().err
+
+
+def test_a_page_is_named_again_only_if_something_else_is_wrong_and_when_it_is_back() -> None:
+    failing: dict[str, str] = {}
+    outcomes = [("timed out", None), ("timed out", None), ("gone", 404), ("read", 200), ("read", 200)]
+    visits = [{"url": "u", "outcome": outcome, "status": status} for outcome, status in outcomes]
+    assert list(watch._failures(visits, failing)) == [
+        "u: cannot be read: timed out; it is tried again",
+        "u: cannot be read: gone (status 404); it is tried again",
+        "u: can be read again",
+    ]

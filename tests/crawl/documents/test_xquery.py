@@ -72,6 +72,35 @@ def test_an_xquery_that_takes_too_much_is_given_up_and_the_next_document_is_exam
             assert said in asking.examine(Task("a", query, **document)).error
 
 
+ENCODED = {
+    "koi8-r": "чай", "windows-1251": "чай", "ibm866": "чай", "shift_jis": "茶", "euc-jp": "茶", "iso-2022-jp": "茶",
+    "gb18030": "茶", "big5": "茶", "euc-kr": "차", "windows-874": "ชา", "iso-8859-7": "τσάι", "macintosh": "thé",
+    "utf-16": "茶", "utf-32": "茶",
+}  # fmt: skip
+ODD = "<p @click=1 o:p=2>a<o:p>b</o:p><!-- a--b -->c\uffff<1><?x ?>"
+
+
+@needs_saxon
+def test_an_xquery_is_evaluated_in_any_encoding_and_in_deep_wide_and_odd_pages(tmp_path: Path) -> None:
+    python_names = {"windows-874": "cp874", "macintosh": "mac_roman"}
+    with examiner(tmp_path, module=module.MODULE) as asking:
+
+        def found(query: str, body: bytes, content_type: str = "application/xml") -> list[str]:
+            examined = asking.examine(Task("a", query, body=body, content_type=content_type))
+            assert not examined.error
+            return examined.found
+
+        for name, word in ENCODED.items():
+            body = f"<?xml version='1.0' encoding='{name}'?><a>{word}</a>".encode(python_names.get(name, name))
+            assert found("string(/a)", body) == [word], name
+        assert found("count(//a)", b"<a>" * 1_500 + b"</a>" * 1_500) == ["1500"]
+        attributes = " ".join(f"a{number}='1'" for number in range(1_000))
+        assert found("count(/a/@*)", f"<a {attributes}/>".encode()) == ["1000"]
+        assert found("name(/*)", b"<" + b"a" * 2_000 + b"/>") == ["a" * 2_000]
+        odd = found("//p/(@_click, @o_p, o_p)/string()", ODD.encode(), "text/html; charset=utf-8")
+        assert odd == ["1", "2", "b"]
+
+
 @needs_saxon
 def test_what_is_no_xquery_is_refused(site: Crawled, capsys: pytest.CaptureFixture[str]) -> None:
     for query in ("//b[", "$x", "no-such()"):

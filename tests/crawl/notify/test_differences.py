@@ -142,6 +142,20 @@ def test_a_change_before_the_condition_was_evaluated_is_told_if_the_versions_dif
     assert len(kept(folder, known, Condition("//p[. = 'x']"))) == 1
 
 
+def test_a_minor_change_before_the_condition_was_evaluated_is_told_only_if_the_versions_differ_in_it(
+    folder: Path,
+) -> None:
+    minor = msgspec.structs.replace(notice(FEED, 200), doubtful=True)
+    (row,) = kept(folder, minor, Condition("//b"))
+    assert (row["change"], row["old"], row["new"]) == ("changed", "1", "2")
+    assert kept(folder, minor, Condition("//c")) == []
+    assert kept(folder, minor, Condition("//b[no-such-function()]")) == []
+    elsewhere = msgspec.structs.replace(notice("http://b.example/", 200), doubtful=True)
+    assert kept(folder, elsewhere, Condition("//b")) == [], "it may be jitter, and no version shows otherwise"
+    assert kept(folder, elsewhere, Condition(words="tea")) == []
+    assert len(kept(folder, minor, Condition("//c"), seconds=0.0)) == 1, "nobody has looked"
+
+
 def test_what_a_page_has_when_it_is_back_appears_because_it_was_gone(folder: Path) -> None:
     back = msgspec.structs.replace(notice(FEED, 401, change=Change.BACK, before=50), old="3", new="4")
     (told_of,) = kept(folder, back, Condition("//b", when=When.APPEARS))

@@ -101,10 +101,23 @@ def test_an_element_of_html_has_its_text() -> None:
 
 
 def test_references_and_instructions_stand_where_they_are() -> None:
-    text = "<!DOCTYPE a [<!ENTITY e 'x'>]><a>1<b>&e;{}</b><?pi {}?>t<!-- c -->u&e;v</a>"
+    text = "<!DOCTYPE a SYSTEM 'a.dtd'><a>1<b>&e;{}</b><?pi {}?>t<!-- c -->u&e;v</a>"
     rows = changes(text.format(2, "x"), text.format(3, "y"), "//text() | //processing-instruction()")
     assert [row[0] for row in rows] == [CHANGED, CHANGED]
     assert [row[2:] for row in rows] == [("2", "3"), ("<?pi x?>", "<?pi y?>")]
+
+
+@pytest.mark.parametrize("kind", [PageKind.HTML, PageKind.XML])
+def test_a_boundary_between_children_that_moves_is_told(kind: PageKind) -> None:
+    text = "<div><p>{}</p><p>{}</p><p>one</p><p>two</p></div>"
+    old, new = (page(text.format(*both), kind) for both in (("ab", "c"), ("a", "bc")))
+    assert [row["change"] for row in node_changes(old, new, "//div")] == [CHANGED]
+
+
+@pytest.mark.parametrize("kind", [PageKind.HTML, PageKind.XML])
+def test_a_comment_that_changes_is_told(kind: PageKind) -> None:
+    old, new = (page(f"<div><p>text of it</p><!-- build {number} --></div>", kind) for number in (1, 2))
+    assert [row["change"] for row in node_changes(old, new, "//comment()")] == [CHANGED]
 
 
 @pytest.mark.parametrize("kind", [PageKind.HTML, PageKind.XML])

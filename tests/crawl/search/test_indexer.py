@@ -46,10 +46,9 @@ def test_the_index_is_up_to_date_when_the_crawl_has_ended(
 @pytest.mark.slow
 def test_a_crawl_goes_on_without_its_index(web: Served, tmp_path: Path) -> None:
     with Crawl(tmp_path / "killed", web.seed_url, **GIVEN) as crawl:
-        process = crawl._indexer._process
+        process = crawl._indexer.process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
         crawl.run(pages=10)
         assert crawl.fetched >= 10
         assert "has ended: exit code -9; centime index" in crawl.index_trouble

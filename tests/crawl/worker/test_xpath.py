@@ -44,14 +44,55 @@ def test_the_hash_differs_when_what_is_found_differs_and_only_then() -> None:
     assert found("<p>ab</p><p>c</p>", "//p") != found("<p>a</p><p>bc</p>", "//p")
 
 
-def test_xml_is_searched_with_its_namespaces_and_without_its_entities() -> None:
+def test_xml_is_searched_with_its_namespaces_and_its_own_entities() -> None:
     secret = (
         '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname"><!ENTITY y "yy">]><a xmlns="urn:n"><b>1&x;&y;</b></a>'
     )
     assert found(secret, "//b", PageKind.XML) == found("<a/>", "//b", PageKind.XML)
     result = found(secret, "//*[local-name()='b']", PageKind.XML)
     assert result is not None
-    assert result[1] == "1&x;&y;"
+    assert result[1] == "1yy"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("<b><c>ab</c><c>c</c></b>", "<b><c>a</c><c>bc</c></b>"),
+        ("<b><c/>x</b>", "<b><c>x</c></b>"),
+        ("<b><c x='1'/><c/></b>", "<b><c/><c x='1'/></b>"),
+        ("<b><?say x?></b>", "<b><?say y?></b>"),
+        ("<b><b>x</b><b/></b>", "<b><b/><b>x</b></b>"),
+    ],
+)
+def test_an_element_of_xml_counts_with_its_structure(one: str, other: str) -> None:
+    assert found(one, "//b", PageKind.XML) != found(other, "//b", PageKind.XML)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("<b x='1' y='2'><c/></b>", '<b y="2" x="1"><c></c></b>'),
+        ("<b><c>x y</c></b>", "<b>\n  <!-- new -->\n  <c>x\n y</c>\n</b>"),
+        ("<b xmlns:p='urn:p'><p:c/></b>", "<b xmlns:q='urn:p'><q:c/></b>"),
+        ("<b>&lt;</b>", "<b><![CDATA[<]]></b>"),
+    ],
+)
+def test_what_says_the_same_in_xml_has_the_same_hash(one: str, other: str) -> None:
+    assert found(one, "//b", PageKind.XML) == found(other, "//b", PageKind.XML)
+
+
+def test_an_element_of_html_counts_by_what_a_reader_sees() -> None:
+    assert found("<div><p>ab<p>c</div>", "//div") != found("<div><p>a<p>bc</div>", "//div")
+    row = "<table><tr><td>{}<td>{}</table>"
+    assert found(row.format("x", ""), "//tr") != found(row.format("", "x"), "//tr")
+    assert found("<div>a b</div>", "//div") == found("<div><p>a <b>b</b></p><!-- c --></div>", "//div")
+
+
+def test_a_comment_can_be_watched() -> None:
+    for kind in (PageKind.HTML, PageKind.XML):
+        result = found("<p><!-- build 7 -->x</p>", "//comment()", kind)
+        assert result is not None
+        assert result[1] == "build 7"
 
 
 def test_an_xpath_finds_nothing_in_a_page_without_elements_and_that_has_a_hash() -> None:

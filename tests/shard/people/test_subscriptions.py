@@ -131,6 +131,22 @@ def test_a_page_that_changed_before_its_xpath_was_first_evaluated_is_a_notice_wi
     assert (notice.old, notice.new, notice.change) == (None, "7 €", Change.CHANGED)
 
 
+def test_a_minor_change_before_the_xpath_was_first_evaluated_is_a_doubtful_notice() -> None:
+    known = made(PRICE)
+    url = "http://a.example/shop/1"
+    known.noticed(PageId(1), url, 1.0, 1.5, None, [("price", 7, "7 €")], minor=True)
+    (notice,) = known.due(1.0)[0].notices
+    assert (notice.old, notice.new, notice.change, notice.doubtful) == (None, "7 €", Change.CHANGED, True)
+    known.noticed(PageId(2), url, 1.0, 1.5, None, [("price", 7, "7 €")])
+    assert known.waiting == 1, "a page with the same bytes has the same value"
+    known.noticed(PageId(1), url, 1.0, 1.5, None, [("price", 7, "7 €")], minor=True)
+    assert known.waiting == 1, "its value is known now"
+    known.noticed(PageId(1), url, 2.0, 1.5, None, [("price", 8, "8 €")], minor=True)
+    assert [one.doubtful for one in Subscriptions.from_state(known.state()).due(2.0)[0].notices] == [True]
+    known.delivered("price", 1, 2.0)
+    assert [one.doubtful for one in known.due(60.0)[0].notices] == [False]
+
+
 def test_a_page_in_which_no_xpath_was_evaluated_is_told_as_new_moved_gone_and_back() -> None:
     known = made(PRICE)
     for page, change in enumerate((Change.NEW, Change.BACK, Change.GONE, Change.MOVED, Change.CHANGED, None)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from centime.cli.analyse.scored import Communities, Damping, GraphFile, Scored, Top, check_figure, read_scored
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 from centime.model.errors import BadInput
 
@@ -41,6 +41,7 @@ def _energy(
         Path | None, typer.Option(metavar="FILE.png", help="Draw the flow of energy between the communities.")
     ] = None,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Shows where communities gain and lose score, with advice.
 
@@ -75,7 +76,9 @@ def _energy(
         _draw(flows, labels, figure, web, graph)
     facts = {**web.facts(), "shared_pages": _shared(communities), **({"figure": str(figure)} if figure else {})}
     largest: object = _largest(flows, labels, top) if flows else [] if as_json else "none: communities share pages"
-    if as_json:
+    if as_csv:
+        show({"communities": table}, as_json=as_json, as_csv=True, table="communities")
+    elif as_json:
         show({**facts, "communities": reports or table, "flows": largest}, as_json=True)
     else:
         show({**facts, "communities": table, "flows": largest, **_for_people(reports)}, as_json=False)

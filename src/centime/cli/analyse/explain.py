@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from centime.cli.analyse.scored import Damping, GraphFile, Scored, Top, read_scored
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def _explain(
     damping: Damping = 0.85,
     top: Top = 20,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Shows where the score of a page comes from and goes.
 
@@ -101,7 +102,12 @@ def _explain(
         {"page": web.names[int(origin)], "brought": brought, "percent": 100 * brought / found.score}
         for origin, brought in zip(found.origins[:top], found.reached[:top], strict=True)
     ]
-    show({**report, "sources": links, "distances": distances, "origins": origins}, as_json=as_json)
+    show(
+        {**report, "sources": links, "distances": distances, "origins": origins},
+        as_json=as_json,
+        as_csv=as_csv,
+        table="sources",
+    )
 
 
 def _home(web: Scored, page: int) -> "Community":

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.analyse.scored import SCORE_ERROR, Damping, GraphFile, Scored, Top, ranked, read_scored
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -25,6 +25,7 @@ def _promotion(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the random planted communities.")] = 0,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Finds communities that promote a page.
 
@@ -67,4 +68,9 @@ def _promotion(
         for each in found[:top]
     ]
     finding = {} if plant is None else {"planting": [asdict(judge(planted, found))]}
-    show({**web.facts(), "found": len(found), **finding, "communities": rows}, as_json=as_json)
+    show(
+        {**web.facts(), "found": len(found), **finding, "communities": rows},
+        as_json=as_json,
+        as_csv=as_csv,
+        table="communities",
+    )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from centime.cli.analyse.scored import Damping, GraphFile, Top, ranked, read_scored
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
     app.command("sensitivity")(_sensitivity)
 
 
-def _sensitivity(graph: GraphFile, damping: Damping = 0.85, top: Top = 20, as_json: Json = False) -> None:
+def _sensitivity(
+    graph: GraphFile, damping: Damping = 0.85, top: Top = 20, as_json: Json = False, as_csv: Csv = False
+) -> None:
     """Shows how the order of pages depends on the damping.
 
     The damping goes from 0.5 to 0.95. Lists the best pages that change places.
@@ -84,4 +86,9 @@ def _sensitivity(graph: GraphFile, damping: Damping = 0.85, top: Top = 20, as_js
         "closed_components": parts.closed,
         "components": parts.count,
     }
-    show({**web.facts(), **facts, "dampings": by_damping, "moves": moves, "crossings": crossings}, as_json=as_json)
+    show(
+        {**web.facts(), **facts, "dampings": by_damping, "moves": moves, "crossings": crossings},
+        as_json=as_json,
+        as_csv=as_csv,
+        table="moves",
+    )

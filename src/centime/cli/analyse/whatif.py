@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.analyse.scored import Damping, GraphFile, Top, read_scored
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.model.errors import BadInput
 
 SCORE_ERROR = 1e-11
@@ -30,6 +30,7 @@ def _whatif(
     damping: Damping = 0.85,
     top: Top = 10,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Shows the effect of adding and removing links.
 
@@ -92,4 +93,4 @@ def _whatif(
         "gains_and_losses": [row(int(place)) for place in by_size],
         "moves": [row(int(place)) for place in by_order],
     }
-    show({**report, **tables}, as_json=as_json)
+    show({**report, **tables}, as_json=as_json, as_csv=as_csv, table="gains_and_losses")

@@ -6,7 +6,7 @@ import typer
 
 from centime.cli.ending import PROBLEM
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(_check)
 
 
-def _check(folder: Folder, as_json: Json = False) -> None:
+def _check(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
     """Verifies a crawl: checksums, journal, money, archive.
 
     Checks every checksum, replays the journal, and checks every law of the state: money, rows, counts, URLs. Ends
@@ -39,6 +39,7 @@ def _check(folder: Folder, as_json: Json = False) -> None:
         "problems": problems,
     }
     report["proven"] = findings.proven
-    show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)
+    people = {name: value for name, value in report.items() if value != []}
+    show(report if as_json or as_csv else people, as_json=as_json, as_csv=as_csv, table="problems")
     if problems:
         raise typer.Exit(PROBLEM)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from centime.cli.log import Log, LogFormat, LogLevel, is_shown, log_settings, logged, note
 from centime.cli.output import Json, show
 from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError
@@ -339,6 +340,9 @@ def _crawl(
         int | None,
         typer.Option(metavar="0|1", help="With --cluster: nodes that keep a copy of each partition. Default: 0."),
     ] = None,
+    log: Log = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE.toml", help="Read settings from this file, by the names of these options."),
@@ -442,18 +446,20 @@ def _crawl(
         "timeout": timeout,
     }
     given = {name: NONE if value == [NONE] else value for name, value in given.items() if value not in (None, [])}
-    run: dict[str, Any] = {"pages": pages, "for": duration}
+    run: dict[str, Any] = {"pages": pages, "for": duration, "serve": serve, "log": log}
+    run |= {"log-level": log_level, "log-format": log_format}
     words = list(seeds or [])
     if config is not None:
-        found = read_config(config)
+        found = {name.replace("_", "-"): value for name, value in read_config(config).items()}
         more = _seeds(found.pop("seeds", []), config)
         words = words or more
         for name in run:
             value = found.pop(name, None)
             run[name] = value if run[name] is None else run[name]
         for name, value in found.items():
-            given.setdefault(name.replace("_", "-"), value)
+            given.setdefault(name, value)
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
+    logs = log_settings(*(_word(run[name], name) for name in ("log", "log-level", "log-format")))
     where = "options" if config is None else str(config)
     if any(one is not None for one in (cluster, partitions, replicas)) or is_cluster(folder):
         from centime.cli.crawl.clustered import crawl_clustered
@@ -461,23 +467,25 @@ def _crawl(
 
         if serve is not None:
             raise BadSetting("serve: the window shows no crawl in partitions yet; leave --serve out")
-        crawl_clustered(
-            folder,
-            cluster_run(
+        with logged(logs):
+            crawl_clustered(
                 folder,
-                words,
-                given,
-                limits,
-                cluster=cluster,
-                partitions=partitions,
-                replicas=replicas,
-                where=where,
-                trust=trust_folder,
-            ),
-            as_json=as_json,
-        )
+                cluster_run(
+                    folder,
+                    words,
+                    given,
+                    limits,
+                    cluster=cluster,
+                    partitions=partitions,
+                    replicas=replicas,
+                    where=where,
+                    trust=trust_folder,
+                ),
+                as_json=as_json,
+            )
         return
     with (
+        logged(logs),
         spare_fetchers(workers) as spares,
         open_writer(folder, words, given, where=where, trust=trust_folder) as opened,
     ):
@@ -489,34 +497,41 @@ def _crawl(
 
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:
-            say(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
+            note(f"{folder}: upgraded to the newest format: {'; '.join(opened.upgraded)}")
         if opened.let_in:
-            say(f"{folder}: the new options let in {opened.let_in} URLs that were refused before")
+            note(f"{folder}: the new options let in {opened.let_in} URLs that were refused before")
         if opened.said_of_clock:
-            say(opened.said_of_clock)
-        for note in opened.notes:
-            say(f"{folder}: {note}; --trust-folder is needed again in the next run")
+            note(opened.said_of_clock)
+        for one in opened.notes:
+            note(f"{folder}: {one}; --trust-folder is needed again in the next run")
         if given.get("continuous") and opened.settings.keep == "none":
-            say(f"{folder}: no copies are kept, only what was learned of pages; --keep versions or all stores them")
+            note(f"{folder}: no copies are kept, only what was learned of pages; --keep versions or all stores them")
+        begins_index = (
+            opened.settings.index is None and opened.settings.keeps_index() and not opened.folder.index.exists()
+        )
+        if begins_index and opened.shard.read_count:
+            note(
+                f"{folder}: from now on it keeps an index of its pages, because it is continuous; --no-index ends that"
+            )
         if given.get("also") and (others := unlisted(opened.settings.also)):
-            say(
+            note(
                 f"{folder}: --also: taken as suffixes of files, which pages may have: {', '.join(others)}; kinds of "
                 f"files are {', '.join(KINDS)}"
             )
         if through := proxies_in_words(crawl.fetching):
-            say(f"{folder}: requests go through the proxy {through}, which resolves names: see SECURITY.md")
+            note(f"{folder}: requests go through the proxy {through}, which resolves names: see SECURITY.md")
         if crawl.fetching.insecure:
-            say(f"{folder}: certificates are not verified (--insecure)")
+            note(f"{folder}: certificates are not verified (--insecure)")
         said = _say_what_is_held_back(opened)
         troubles: set[str] = set()
         with (
-            CrawlView(quiet=as_json) as view,
+            CrawlView(quiet=as_json or not is_shown(logs)) as view,
             stopped_by_signals(crawl.stop),
             indexing(folder, opened.settings) as indexer,
-            serving_beside(folder, serve) as window,
+            serving_beside(folder, _word(run["serve"], "serve"), logs) as window,
         ):
             if window.address:
-                say(f"{folder}: the window is served at {window.address}")
+                note(f"{folder}: the window is served at {window.address}")
 
             def look(engine: "Engine", now: float) -> None:
                 view.show(engine, now)
@@ -524,8 +539,8 @@ def _crawl(
 
             ending = crawl.run(look)
         _say_once(folder, indexer.trouble(), troubles)
-        for note in crawl.run_facts.notes:
-            say(f"{folder}: {note}")
+        for one in crawl.run_facts.notes:  # the log has them already
+            say(f"{folder}: {one}")
         if not said:  # a subscription may have come meanwhile
             _say_what_is_held_back(opened)
         facts = opened.statistics(crawl.now()) | {
@@ -538,14 +553,14 @@ def _crawl(
         if trouble and ending != engine.STOPPED:
             raise CentimeError(trouble)
         if trouble:
-            say(f"{folder}: {trouble}")
+            note(f"{folder}: {trouble}")
 
 
 def _say_once(folder: Path, trouble: str, said: set[str]) -> None:
     """Says what troubles the index, the first time."""
     if trouble and not said:
         said.add(trouble)
-        say(f"{folder}: {trouble}")
+        note(f"{folder}: {trouble}")
 
 
 def _trouble(crawl: "Engine") -> str:
@@ -562,12 +577,19 @@ def _say_what_is_held_back(opened: "CrawlWriter") -> bool:
     """Names the subscriptions that are not served because the folder is from elsewhere; returns whether there are."""
     if not opened.held_back:
         return False
-    say(
+    note(
         f"{opened.folder.path}: this folder counts as one from elsewhere: {opened.folder.foreign}; its subscriptions "
         f"{', '.join(opened.held_back)} would run programs or write files here, and are not served; "
         "--trust-folder allows it"
     )
     return True
+
+
+def _word(value: object, name: str) -> str | None:
+    """A word of the options or of a file of settings; a port may be a number there."""
+    if not isinstance(value, str | int | Path | None) or isinstance(value, bool):
+        raise BadSetting(f"{name} is a word, not {value!r}")
+    return None if value is None else str(value)
 
 
 def _seeds(value: object, config: Path) -> list[str]:

@@ -26,23 +26,24 @@ def _set(
     A running crawl applies them within a second, otherwise the next run does.
 
     Names: rate, bandwidth, fill-rate, most-pages, most-memory, delay, alpha, beta, discovery, discovery-weight,
-    least-interval, greatest-interval, shares, policy, ban, focus.
+    least-interval, greatest-interval, shares, policy, ban, want, focus.
 
     Examples:
 
     \b
       centime set museum rate=20/s bandwidth=none
       centime set museum alpha=0.2 beta=1 discovery=30%
-      centime set museum ban+=spam.example focus=/politics/=4
+      centime set museum ban+=spam.example focus=/politics/=4 want=/reports/
       centime set museum least-interval=1h least-interval=/news/=5m --wait
     """
     from centime.crawl.commands.ordering import hand_over
     from centime.crawl.report.opening import folder_of
-    from centime.settings.live import changed, read_values
+    from centime.settings.live import read_values
     from centime.settings.reading import decode_settings
     from centime.shard.people.command import SetCommand, new_id
+    from centime.shard.people.commands import changed_live
 
-    values = read_values(words)
-    changed(decode_settings(folder_of(folder).settings, where=str(folder)), values)
-    report = hand_over(folder, [SetCommand(id=new_id(), time=time.time(), values=values)], wait=wait)
-    show({"settings": values, **report}, as_json=as_json)
+    command = SetCommand(id=new_id(), time=time.time(), values=read_values(words))
+    changed_live(decode_settings(folder_of(folder).settings, where=str(folder)), command)
+    report = hand_over(folder, [command], wait=wait)
+    show({"settings": command.values, **report}, as_json=as_json)

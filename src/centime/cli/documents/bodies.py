@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, is_standard_output, show
+from centime.cli.output import Csv, Json, is_standard_output, show
 from centime.cli.visible import tell, tell_bytes
 from centime.files.replacement import replacing_files
 from centime.model.errors import BadInput
@@ -34,6 +34,7 @@ def _bodies(
         typer.Option("--at", metavar="TIME", help="Body at this time: 2026-01-31 or 2026-01-31T12:00:00Z."),
     ] = None,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Writes the stored body of a page, or of all pages.
 
@@ -58,12 +59,15 @@ def _bodies(
         output = None
     if output is not None and (output.is_dir() or not output.parent.is_dir()):
         raise BadInput(f"{output}: {'is a directory' if output.is_dir() else 'the folder does not exist'}")
+    if as_csv and (url is None or not listed):
+        raise BadInput("--csv is a form of --list for one page: give both")
     if url is None:
         _all_bodies(folder, output, at, listed=listed)
         return
     captures = captures_of(folder, url)
     if listed or (as_json and output is None):
-        show({"url": captures[0].url, "captures": [capture_facts(capture) for capture in captures]}, as_json=as_json)
+        facts = [capture_facts(capture) for capture in captures]
+        show({"url": captures[0].url, "captures": facts}, as_json=as_json, as_csv=as_csv, table="captures")
         return
     capture = capture_at(captures, at)
     body = body_of(folder, capture)

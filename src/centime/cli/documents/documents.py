@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 from centime.model.errors import BadSetting
 
@@ -31,6 +31,7 @@ def _documents(
     ] = None,
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Documents to list.")] = 20,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Lists XML documents: validity, DTD, root, size.
 
@@ -85,4 +86,4 @@ def _documents(
         }
         for entry in entries[:count]
     ]
-    show({**summary(opened, entries), "list": rows or "none"}, as_json=as_json)
+    show({**summary(opened, entries), "list": rows or "none"}, as_json=as_json, as_csv=as_csv, table="list")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show, show_lines
+from centime.cli.output import Csv, Json, show, show_lines
 from centime.cli.progress import progress
 from centime.cli.visible import say, tell
 from centime.model.errors import BadSetting
@@ -41,6 +41,7 @@ def _query(
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Pages, or changes, to show.")] = 10,
     results: Annotated[int, typer.Option(metavar="N", help="Results to show of each page.")] = 10,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Finds what an XPath names in stored pages.
 
@@ -78,7 +79,7 @@ def _query(
     first = 0.0 if since is None else time_of(since, time.time())
     opened = look_at(folder)
     if changes:
-        _show_changes(opened, xpath, match, first, count, results, as_json=as_json)
+        _show_changes(opened, xpath, match, first, count, results, as_json=as_json, as_csv=as_csv)
         return
     pages = pages_to_query(opened, "" if xquery else xpath, kind, match, at=at)
     examined = 0
@@ -101,6 +102,9 @@ def _query(
                 troubled += 1
                 if troubled <= count:
                     troubles.append(facts_of_answer(answer, results))
+    if as_csv:
+        show({"results": rows}, as_json=as_json, as_csv=True, table="results")
+        return
     if as_json:
         looked = {"pages": pages.most, "by_index": pages.by_index, "examined": examined}
         show({**looked, "results": rows, "troubled": troubled, "troubles": troubles}, as_json=True)
@@ -118,7 +122,15 @@ def _query(
 
 
 def _show_changes(
-    opened: "CrawlReader", xpath: str, match: str, since: float, count: int, results: int, *, as_json: bool
+    opened: "CrawlReader",
+    xpath: str,
+    match: str,
+    since: float,
+    count: int,
+    results: int,
+    *,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
     from centime.crawl.documents.querying import changed_results, stored_pairs
 
@@ -128,8 +140,8 @@ def _show_changes(
         rows = list(islice(changed_results(opened, xpath, pairs, step), count))
     for row in rows:
         row |= {"old": row["old"][:results], "new": row["new"][:results]}
-    if as_json:
-        show({"seen": len(pairs), "changes": rows}, as_json=True)
+    if as_json or as_csv:
+        show({"seen": len(pairs), "changes": rows}, as_json=as_json, as_csv=as_csv, table="changes")
         return
     for row in rows:
         tell(f"{row['seen']}  {row['url']}")

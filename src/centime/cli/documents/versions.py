@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 
 Url = Annotated[str, typer.Argument(metavar="URL", help="URL of the page, in any form.")]
 
@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command("versions")(_versions)
 
 
-def _versions(folder: Folder, url: Url, as_json: Json = False) -> None:
+def _versions(folder: Folder, url: Url, as_json: Json = False, as_csv: Csv = False) -> None:
     """Lists the stored versions of a page.
 
     A version is a body that differs from the one before it. A crawl stores bodies if it runs with --keep.
@@ -29,4 +29,4 @@ def _versions(folder: Folder, url: Url, as_json: Json = False) -> None:
     from centime.crawl.report.versions import Versions
 
     versions = Versions(folder, url)
-    show({"url": versions.url, "versions": versions.facts()}, as_json=as_json)
+    show({"url": versions.url, "versions": versions.facts()}, as_json=as_json, as_csv=as_csv, table="versions")

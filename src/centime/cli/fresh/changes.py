@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, json_text, show, show_lines
+from centime.cli.output import Csv, Json, json_text, plain, show, show_csv, show_lines
 from centime.cli.progress import progress
 from centime.cli.visible import visible_lines
 from centime.model.errors import BadSetting
@@ -40,6 +40,7 @@ def _changes(
         str, typer.Option("--self", metavar="URL", help="With --atom: the URL at which you publish the feed.")
     ] = "",
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Lists pages that are new, changed, gone, moved or back.
 
@@ -57,8 +58,8 @@ def _changes(
     from centime.crawl.report.changes import time_of
     from centime.model.pattern import check_pattern
 
-    if as_json and as_atom:
-        raise BadSetting("--json and --atom exclude each other: give one of them")
+    if as_json + as_atom + as_csv > 1:
+        raise BadSetting("--json, --csv and --atom exclude each other: give one of them")
     if address and not as_atom:
         raise BadSetting("--self is the URL of an Atom feed: give --atom too")
     if address and not re.match("https?://[^/]", address):
@@ -69,12 +70,14 @@ def _changes(
     now = time.time()
     first = time_of(since, now) if since is not None else 0.0
     last = time_of(until, now) if until is not None else float("inf")
-    with progress(1.0, f"opening {folder.name}", quiet=as_json or as_atom):
+    with progress(1.0, f"opening {folder.name}", quiet=as_json or as_atom or as_csv):
         parts = parts_of(folder)
         found = parts.changes(first, last)
     rows = found.newest_first(match, count or None, sentences=diff)
     if as_atom:
         sys.stdout.writelines(map(visible_lines, found.atom(rows, address)))
+    elif as_csv:
+        show_csv(map(plain, rows))
     elif as_json:
         _write_json({"known": parts.known, "seen": len(found)}, rows)
     elif diff:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -32,6 +32,7 @@ def _plan(
     ] = None,
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of next pages to show.")] = 20,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Predicts how fresh a budget keeps a crawl.
 
@@ -56,4 +57,4 @@ def _plan(
         report = plan(
             opened, now=time.time(), rate=rate, bandwidth=octets, days=days, alpha=alpha, beta=beta, count=count
         )
-    show(report, as_json=as_json)
+    show(report, as_json=as_json, as_csv=as_csv, table="next")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -29,6 +29,7 @@ def _replay(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers that place changes without a date.")] = 0,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Compares refresh policies on the changes of a crawl.
 
@@ -50,4 +51,4 @@ def _replay(
     octets = None if bandwidth is None else bytes_per_second(bandwidth)
     with progress(1.0, f"replaying {folder.name}", quiet=as_json):
         report = replay(look_at(folder), policy or ["all"], rate=pages, bandwidth=octets, days=days, seed=seed)
-    show(report, as_json=as_json)
+    show(report, as_json=as_json, as_csv=as_csv, table="policies")

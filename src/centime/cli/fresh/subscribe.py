@@ -7,7 +7,7 @@ import typer
 
 from centime.cli.fresh.commanding import Wait
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 from centime.model.errors import BadInput, BadSetting
 
@@ -52,6 +52,7 @@ def _subscribe(
     remove: Annotated[str | None, typer.Option(metavar="NAME", help="Remove a subscription.")] = None,
     wait: Wait = False,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Notifies a file, program or web server of changes.
 
@@ -78,13 +79,15 @@ def _subscribe(
     from centime.shard.people.notices import Condition
 
     check_folder(folder)
+    if as_csv and not listed:
+        raise BadInput("--csv is a form of --list: give that too")
     if sum([pattern is not None, listed, remove is not None]) != 1:
         raise BadInput("give a PATTERN to subscribe to, or --list, or --remove NAME")
     if listed or remove is not None:
         with progress(1.0, f"opening {folder.name}", quiet=as_json):
             table = subscription_table(folder)
     if listed:
-        show({"subscriptions": table}, as_json=as_json)
+        show({"subscriptions": table}, as_json=as_json, as_csv=as_csv, table="subscriptions")
         return
     for given, what, option in ((xpath, "XPath is", "--xpath"), (words, "words are", "--words")):
         if given is not None and not given.strip():

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from centime.cli.figure import shown
+from centime.cli.log import Log, LogFormat, LogLevel, log_settings, logged, note
 from centime.cli.output import Json, json_text, show_lines
 from centime.cli.visible import say, tell
 from centime.model.errors import BadSetting, CentimeError
+from centime.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from centime.crawl.engine.loop import Engine
 
+EVERY = "1h"
 LEAST_SECONDS = 10.0
+READABLE = {outcome.name.lower().replace("_", " ") for outcome in Outcome if outcome.present or outcome.redirect}
+REFUSED = "refused address"
 MOST_SENTENCES = 40  # of one change
 MOST_SHOWN = 1_000  # changes at a time
 
@@ -25,8 +31,12 @@ def register(app: typer.Typer) -> None:
 
 
 def _watch(
-    urls: Annotated[list[str], typer.Argument(metavar="URL", help="Pages to watch, or files of URLs.")],
-    every: Annotated[str, typer.Option(metavar="TIME", help="Visit each page this often.")] = "1h",
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="URL", help="Pages to watch, or files of URLs. None to resume.")
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Visit each page this often. Default: 1h, or as before.")
+    ] = None,
     select: Annotated[
         list[str] | None,
         typer.Option(metavar="SELECTOR", help="Only this part counts: css:main, xpath://article. Repeatable."),
@@ -50,12 +60,16 @@ def _watch(
     allow_network: Annotated[
         list[str] | None, typer.Option(metavar="CIDR", help="Allow addresses that are not public. Repeatable.")
     ] = None,
+    log: Log = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
     as_json: Json = False,
 ) -> None:
     """Tells what changes on a few pages, for ever.
 
-    Keeps every version, shows the sentences that changed, and serves them as web pages. The same command goes on after
-    a stop; with more URLs it watches those too. With --json each change is one object on its own line.
+    Keeps every version, shows the sentences that changed, and serves them as web pages. A page that cannot be read is
+    named once, with the reason. The same command goes on after a stop, also without URLs; with more URLs it watches
+    those too. With --json each change is one object on its own line.
 
     Examples:
 
@@ -64,6 +78,7 @@ def _watch(
       centime watch https://museum.example/ https://library.example/hours --every 15m --select css:main
       centime watch https://shop.example/lamp --select 'css:.price' --to apprise:mailto://me:secret@mail.example
       centime watch https://museum.example/ --to file:changes.jsonl --serve none
+      centime watch
     """
     from centime.cli.crawl.stopping import stopped_by_signals
     from centime.crawl.commands.inbox import CommandInbox
@@ -76,9 +91,14 @@ def _watch(
     from centime.settings.units import seconds
     from centime.shard.people.command import SubscribeCommand, new_id
     from centime.shard.people.notices import Condition
+    from centime.store.folder import is_crawl
 
-    pause = seconds(every)
-    if pause < LEAST_SECONDS:
+    if not urls and not is_crawl(folder):
+        raise BadSetting(f"give the URL of a page to watch: nothing was watched in {folder} before")
+    if every is None and not is_crawl(folder):
+        every = EVERY
+    pause = None if every is None else seconds(every)
+    if pause is not None and pause < LEAST_SECONDS:
         raise BadSetting(f"pages are watched every {LEAST_SECONDS:g} seconds at most, not every {pause:g}")
     given: dict[str, Any] = {
         "scope": "page",
@@ -86,40 +106,60 @@ def _watch(
         "rate": 1.0,
         "keep": "versions",
         "sitemaps": False,
-        "least-interval": f"{0.9 * pause}s",
-        "greatest-interval": f"{pause}s",
+        "least-interval": None if pause is None else f"{0.9 * pause}s",
+        "greatest-interval": None if pause is None else f"{pause}s",
         "select": select,
         "ignore": ignore,
         "allow-network": allow_network,
     }
     given = {name: value for name, value in given.items() if value is not None}
     limits = Limits(seconds=None if duration is None else seconds(duration))
-    with spare_fetchers(1) as spares, open_writer(folder, urls, given) as opened:
+    logs = log_settings(log, log_level, log_format)
+    with logged(logs), spare_fetchers(1) as spares, open_writer(folder, urls or [], given) as opened:
         inbox = CommandInbox(folder)
+        pause = opened.settings.greatest_interval or seconds(EVERY)
         for number, place in enumerate(to or [], 1):
             subscription = subscription_to(folder, ".", Condition(), f"{pause}s", place, f"watch-{number}")
             inbox.put(SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription))
         crawl = Engine(opened, limits, spares=spares)
         seen = opened.shard.pages.records.end
-        with stopped_by_signals(crawl.stop), serving_beside(folder, None if serve == "none" else serve) as window:
+        with stopped_by_signals(crawl.stop), serving_beside(folder, None if serve == "none" else serve, logs) as window:
             if not as_json:
                 count = len(opened.settings.seeds)
-                say(f"watching {'1 page' if count == 1 else f'{count} pages'} every {every}; Ctrl-C stops it")
+                pages = "1 page" if count == 1 else f"{count} pages"
+                say(f"watching {pages} every {shown('every_seconds', pause)}; Ctrl-C stops it")
             if window.address:
                 say(f"what changed: {window.address}c/{folder.absolute().name}/changes")
             told: set[str] = set()
+            failing: dict[str, str] = {}
 
             def look(engine: "Engine", now: float) -> None:
                 nonlocal seen
-                _, changes, seen = visits_since(engine.shard, seen, MOST_SHOWN)
+                visits, changes, seen = visits_since(engine.shard, seen, MOST_SHOWN)
+                for sentence in _failures(visits, failing):
+                    note(sentence)
                 for change in changes:
                     _tell(folder, change, as_json=as_json)
                 trouble = window.trouble()
                 if trouble and trouble not in told:
                     told.add(trouble)
-                    say(trouble)
+                    note(trouble)
 
             crawl.run(look)
+
+
+def _failures(visits: list[dict[str, Any]], failing: dict[str, str]) -> Iterator[str]:
+    """A sentence for each page that cannot be read, the first time, and when it can be read again."""
+    for visit in visits:
+        url, outcome = visit["url"], visit["outcome"]
+        if outcome in READABLE:
+            if failing.pop(url, None):
+                yield f"{url}: can be read again"
+        elif failing.get(url) != outcome:
+            failing[url] = outcome
+            status = f" (status {visit['status']})" if visit["status"] else ""
+            hint = "; --allow-network CIDR permits addresses that are not public" if outcome == REFUSED else ""
+            yield f"{url}: cannot be read: {outcome}{status}{hint}; it is tried again"
 
 
 def _tell(folder: Path, change: dict[str, Any], *, as_json: bool) -> None:

@@ -103,6 +103,7 @@ def _keep_fresh(folder: Path) -> None:
     from centime.crawl.engine.loop import Engine, Limits
     from centime.crawl.engine.opening import open_writer
     from centime.crawl.search.indexer import indexing
+    from centime.lab.beside import TruthWriter
     from centime.lab.webbox import WebBox, serve_in_process
     from centime.processes.window import serving_beside
 
@@ -129,7 +130,8 @@ def _keep_fresh(folder: Path) -> None:
             tell(
                 f"\nA second web is kept fresh now; a day passes on it in {86_400 / SPEED:.0f} seconds. Look at it:\n"
                 f"    {window.address}\n"
-                "Live figures are on the overview, differences under Changes, the slider for the budget under Plan. "
+                "Live figures beside the truth are on the overview, differences under Changes, the slider for the "
+                "budget under Plan. "
                 "Ctrl-C ends it."
             )
-            crawl.run()
+            crawl.run(TruthWriter(opened, served).look)

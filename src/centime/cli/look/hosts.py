@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -20,6 +20,7 @@ def _hosts(
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of hosts to show.")] = 50,
     by: Annotated[str, typer.Option(metavar="ORDER", help="Sort by known, read, failures or bytes.")] = "known",
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Shows the hosts of a crawl: pages, failures, delays.
 
@@ -37,4 +38,4 @@ def _hosts(
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         report = parts_of(folder).hosts(count, by, now=time.time())
-    show(report, as_json=as_json)
+    show(report, as_json=as_json, as_csv=as_csv, table="top")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -19,6 +19,7 @@ def _page(
     folder: Folder,
     url: Annotated[str, typer.Argument(metavar="URL", help="URL of the page, in any form.")],
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Explains one page: importance, visits, next visit.
 
@@ -37,7 +38,7 @@ def _page(
         parts = parts_of(folder)
         count = max(1, parts.known)
         report = parts.page(url, now=time.time(), step=lambda done: step(done / count, "finding the links to it"))
-    show(report if as_json else _for_people(report), as_json=as_json)
+    show(report if as_json or as_csv else _for_people(report), as_json=as_json, as_csv=as_csv, table="visits")
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:

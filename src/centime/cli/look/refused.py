@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -23,6 +23,7 @@ def _refused(
     match: Annotated[str, typer.Option(metavar="REGEX", help="Only URLs that match.")] = "",
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of URLs to show.")] = 50,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Shows which links a crawl refused, and why.
 
@@ -40,6 +41,6 @@ def _refused(
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         report = parts_of(folder).refused(count, reason or (), match)
-    if not as_json:
+    if not as_json and not as_csv:
         report = {name: value for name, value in report.items() if value not in (None, [], {})}
-    show(report, as_json=as_json)
+    show(report, as_json=as_json, as_csv=as_csv, table="urls")

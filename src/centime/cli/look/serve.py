@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from centime.cli.log import Log, LogFormat, LogLevel, log_settings, logged, note
 from centime.cli.visible import say, tell
 from centime.model.errors import BadInput, BadSetting
 
@@ -30,9 +31,15 @@ def _serve(
     push_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="TOML file of the doors for pushes that are open.")
     ] = None,
+    callback: Annotated[
+        str, typer.Option(metavar="URL", help="How hubs reach this server: subscribes to those that feeds announce.")
+    ] = "",
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a token to --token-file, show it, and end.")
     ] = None,
+    log: Log = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Serves crawls as web pages, an API and metrics.
 
@@ -46,6 +53,7 @@ def _serve(
       centime serve museum library --listen 127.0.0.1:9000
       centime serve --token-file tokens --new-token anna
       centime serve museum --listen 0.0.0.0:8400 --token-file tokens
+      centime serve museum --token-file tokens --callback https://window.example/
     """
     if new_token is not None:
         if token_file is None:
@@ -63,7 +71,7 @@ def _serve(
 
     def ready(address: str, server: "WindowServer") -> None:
         servers.append(server)
-        say(f"serving {', '.join(map(str, folders or []))} at {address} (Ctrl-C ends it)")
+        note(f"serving {', '.join(map(str, folders or []))} at {address} (Ctrl-C ends it)")
 
     def stop(*_: Any) -> None:
         for server in servers:
@@ -71,5 +79,5 @@ def _serve(
 
     servers: list[WindowServer] = []
     tokens = None if token_file is None else Tokens.read(token_file)
-    with stopped_by_signals(stop):
-        serve(folders, listen, tokens, ready, push_file)
+    with logged(log_settings(log, log_level, log_format)), stopped_by_signals(stop):
+        serve(folders, listen, tokens, ready, push_file, callback)

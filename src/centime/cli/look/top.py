@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 
 
@@ -23,6 +23,7 @@ def _top(
     ] = "importance",
     site: Annotated[bool, typer.Option("--site", help="Show hosts instead of pages.")] = False,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Shows the most important pages of a crawl.
 
@@ -43,4 +44,4 @@ def _top(
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         report = parts_of(folder).top(count, by, site=site, now=time.time())
-    show(report, as_json=as_json)
+    show(report, as_json=as_json, as_csv=as_csv, table="top")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from centime.cli.analyse.scored import check_figure
-from centime.cli.output import Json, is_standard_output, show
+from centime.cli.output import Csv, Json, is_standard_output, show
 from centime.cli.progress import Step, progress
 from centime.cli.rank.source import is_crawl_folder, read_graph
 from centime.cli.visible import say
@@ -95,6 +95,7 @@ def _rank(
         Path | None, typer.Option(metavar="FILE.png", help="Draw the distribution of the scores.")
     ] = None,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Ranks a graph: PageRank with a certified error, and more.
 
@@ -148,7 +149,7 @@ def _rank(
         or stable_top is not None
     )
     facts["reached"] = reached
-    show(facts if as_json else _for_people(facts), as_json=as_json)
+    show(facts if as_json or as_csv else _for_people(facts), as_json=as_json, as_csv=as_csv, table="top")
     if not reached:
         raise NotReached(
             f"rounding does not allow an error of {error:g} to be certified; {facts['certified_error']:.2g} was reached"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show, show_pieces
+from centime.cli.output import Csv, Json, show, show_pieces
 from centime.cli.progress import progress
 from centime.cli.visible import say
 from centime.model.errors import BadSetting
@@ -36,6 +36,7 @@ def _search(
     kind: Annotated[str, typer.Option(metavar="KIND", help="Only html, xml, text, pdf or other.")] = "",
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of pages to show.")] = 10,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Finds the pages in which words stand, best first.
 
@@ -60,9 +61,10 @@ def _search(
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         result = parts_of(folder).search(text, site=site, since=first, kind=kind, most=count)
         found, matches, behind = result.pages, result.matches, result.changed_since
-    if as_json:
+    if as_json or as_csv:
         pages = [found_facts(page) for page in found]
-        show({"words": text, "matches": matches, "changed_since_index": behind, "pages": pages}, as_json=True)
+        report = {"words": text, "matches": matches, "changed_since_index": behind, "pages": pages}
+        show(report, as_json=as_json, as_csv=as_csv, table="pages")
         return
     show_pieces(_lines(found, matches))
     if behind:

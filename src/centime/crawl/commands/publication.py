@@ -149,10 +149,12 @@ def _read_source(publication: Publication, kind: Source, place: str) -> None:
     _note_trouble(publication, place, sitemap.trouble, len(sitemap.entries))
 
 
-def add_feed(publication: Publication, place: str, body: bytes) -> None:
-    """Adds the entries of a feed; their links are relative to the address that the feed gives for itself."""
+def add_feed(publication: Publication, place: str, body: bytes, url: str = "") -> None:
+    """Adds the entries of a feed; their links are relative to the address that the feed gives for itself, or to its
+    URL if that is known.
+    """
     feed = read_feed(body)
-    base = canonical(feed.address)
+    base = canonical(feed.address) or canonical(url)
     for item in feed.entries:
         publication.add(item.link, (item.updated, 0.0), base=base)
     _note_trouble(publication, place, feed.trouble, len(feed.entries))

@@ -102,7 +102,8 @@ class Examining:
             return self._queried(task, body, content_type)
         if self._catalogs is None or self._named != task.catalogs:
             self._catalogs, self._named = XmlCatalogs(map(Path, task.catalogs)), task.catalogs
-        loaded = load(with_declared_encoding(body, content_type), task.url, self._held, task.ends)
+        whole = with_declared_encoding(body, content_type)
+        loaded = load(whole, task.url, self._held, task.ends, is_recoded=whole is not body)
         return Examined(task.url, loaded.state, loaded.error, loaded.wanted, loaded.facts)
 
     def _stored(self, task: Task) -> Stored:

@@ -7,7 +7,9 @@ it runs: documents come through its socket. Memory and CPU time have limits, and
 when a document takes too long (`examiner.py`).
 
 Traps: SaxonC copies the environment when it starts, so that is emptied before. Its heap is reserved, not used, so
-RLIMIT_DATA bounds it and RLIMIT_AS would stop it at once.
+RLIMIT_DATA bounds it and RLIMIT_AS would stop it at once. Python's codecs are files, so they are loaded before files
+are out of reach. The parser of the JDK refuses documents of 101 levels, 201 attributes or names of 1 001 characters:
+its limits are lifted, because those of the process and of our own parser hold.
 """
 
 import asyncio
@@ -18,6 +20,7 @@ from typing import Any
 
 from lxml import etree
 
+from centime.crawl.documents.coercion import written_as_xml
 from centime.crawl.documents.examining import (
     LONGEST_RESULT,
     MOST_FOUND,
@@ -27,6 +30,7 @@ from centime.crawl.documents.examining import (
     tree_for,
     unpack_tasks,
 )
+from centime.parse.encoding import load_codecs
 from centime.parse.kind import kind_of
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
@@ -37,6 +41,9 @@ TITLE = "centime-xquery"
 CPU_SECONDS = 30  # for one document
 UNKNOWN_PREFIX = "XPST0081"
 STATIC = "static error: "  # how the trouble of a query begins that is none
+_NOT_XML = "SXXP0003"
+_PARSER_PROPERTY = "http://saxon.sf.net/feature/parserProperty?uri=jdk.xml."
+_LIMITS = ("elementAttributeLimit", "maxElementDepth", "maxXMLNameLimit", "maxGeneralEntitySizeLimit")
 
 
 class XQuerying:
@@ -46,6 +53,8 @@ class XQuerying:
         from saxonche import PySaxonProcessor
 
         self._processor = PySaxonProcessor(license=False)
+        for limit in _LIMITS:
+            self._processor.set_configuration_property(f"{_PARSER_PROPERTY}{limit}", "0")
         self._evaluated("1", etree.Element("a"))  # loads what it needs
 
     async def examine(self, task: Task, writer: asyncio.StreamWriter) -> None:
@@ -74,12 +83,11 @@ class XQuerying:
     def _evaluated(self, query: str, root: Any) -> list[str]:
         for entity in list(root.iter(etree.Entity)):  # no reader but ours has their declarations
             _replace_by_text(entity)
-        written = etree.tostring(root, encoding="unicode", with_tail=False)
         processor = self._processor.new_xquery_processor()
         for prefix, uri in root.nsmap.items():
             processor.declare_namespace(prefix or "", uri)
         processor.set_query_content(query)
-        processor.set_context(xdm_item=self._processor.parse_xml(xml_text=written))
+        processor.set_context(xdm_item=self._parsed(root))
         value = processor.run_query_to_value()
         if value is None:
             return []
@@ -87,6 +95,17 @@ class XQuerying:
         if len(items) == 1 and items[0].is_atomic and str(items[0]) in ("false", "NaN"):
             return []
         return [str(item)[:LONGEST_RESULT] for item in items]
+
+    def _parsed(self, root: Any) -> Any:
+        """The document as SaxonC has it. Almost every tree can be written as it is."""
+        from saxonche import PySaxonApiError
+
+        try:
+            return self._processor.parse_xml(xml_text=etree.tostring(root, encoding="unicode", with_tail=False))
+        except PySaxonApiError as error:
+            if _NOT_XML not in str(error):
+                raise
+            return self._processor.parse_xml(xml_text=written_as_xml(root))
 
 
 def _troubled(task: Task, message: str) -> Examined:
@@ -110,6 +129,7 @@ def _replace_by_text(entity: Any) -> None:
 
 async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     os.environ.clear()
+    load_codecs()
     querying = XQuerying()
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):

@@ -27,8 +27,10 @@ from centime.crawl.engine.budget import Bucket
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.fetchers import Fetchers, Transport
 from centime.crawl.engine.figures import FigureWriter
+from centime.crawl.engine.hub_list import HubList
 from centime.crawl.engine.memory import Measure, MemoryWatch
 from centime.crawl.engine.peers import Peers
+from centime.crawl.engine.run_log import RunLog
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.crawl.worker.hook import FAILED
@@ -149,6 +151,8 @@ class Engine:
         self._memory = MemoryWatch(opened.shard, measure=measure)
         self._short_of_memory = ""
         self._figures = FigureWriter(opened)
+        self._hubs = HubList(opened.folder.path, opened.shard.pages)
+        self._log = RunLog(self)
         self._inbox = CommandInbox(opened.folder.path)
         folder = opened.folder
         self._delivery = Delivery(settings.fetch_settings(), crawl=folder.path, foreign=bool(folder.foreign))
@@ -176,6 +180,7 @@ class Engine:
 
     def start(self) -> None:
         """Takes back the leases of earlier runs, carries out waiting commands and starts the fetchers."""
+        self._log.began(self._clock())
         self._transport = self._open_transport()
         self.shard.returned(Returned(self._clock(), [], all=True))
         self._memory.look(self._clock())
@@ -419,13 +424,16 @@ class Engine:
         packed, lost = transport.receive(timeout)
         now = self._clock()
         if lost:
+            self._log.lost(len(lost))
             self.shard.returned(Returned(now, sorted(lost)))
         if not packed:
             return
         visits = self.shard.record(now, packed)
         transport.release([visit.page for visit in visits])
+        self._log.visited(visits)
         run = self.run_facts
         for visit in visits:
+            self._hubs.note(visit)
             if visit.outcome is Outcome.LOST:
                 self._must_go_on(visit.detail)
             if visit.outcome is Outcome.LOST and visit.detail.startswith(LACKING) and not run.lacked:
@@ -484,7 +492,9 @@ class Engine:
         if taken:
             self.shard.journal.sync()
             log_orders(self.opened.folder.path, orders, now)
+            self._log.ordered(orders, now)
             self._inbox.done(path for path, _ in taken if path.exists())
+        self._hubs.write()
         self._deliver(now)
 
     def _deliver(self, now: float, timeout: float = 0.0) -> None:
@@ -492,6 +502,7 @@ class Engine:
         for name, up_to in self._delivery.receive(now, timeout):
             self.shard.delivered(now, name, up_to)
         write_troubles(self.opened.folder.path, self._delivery.troubles)
+        self._log.look(now, self._delivery.troubles)
 
     def _keep_settings(self, command: SetCommand) -> None:
         """Keeps new settings in the folder before the shard applies them, so that the next run begins with them."""
@@ -515,4 +526,6 @@ class Engine:
         else:
             self._peers.settle()
         self._figures.close(self._clock())
+        self._hubs.write()
+        self._log.ended(self._clock())
         self.opened.close()

@@ -126,10 +126,8 @@ def open_writer(
 
 
 def _usual(urls: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with which a crawl begins: one that goes on for ever keeps versions, and an index of them."""
-    if given.get("continuous") is not True:
-        return {"seeds": list(urls), "keep": "none"}
-    return {"seeds": list(urls), "keep": "versions", "index": given.get("keep") != "none"}
+    """The settings with which a crawl begins: one that goes on for ever keeps versions."""
+    return {"seeds": list(urls), "keep": "versions" if given.get("continuous") is True else "none"}
 
 
 def _opened(folder: CrawlFolder, settings: CrawlSettings, clock: RunClock) -> CrawlWriter:

@@ -40,13 +40,14 @@ def add_differences(folder: Path, facts: dict[str, Any], batch: Batch, seconds: 
     until = monotonic() + seconds
     kept = []
     for number, (told, notice) in enumerate(zip(facts["changes"], batch.notices, strict=True)):
-        stored = _stored(folder, notice) if monotonic() < until else None
+        is_late = monotonic() >= until
+        stored = None if is_late else _stored(folder, notice)
         is_first = number < MOST_DIFFERENCES and notice.change in WITH_DIFFERENCE
         told["diff"] = _difference(stored) if stored is not None and stored.old is not None and is_first else None
         nodes = told["nodes"] = _nodes(stored, batch.condition) if stored is not None else None
         if stored is not None and batch.condition:
             told |= _values(stored, batch.condition)
-        if _concerns(notice, batch.condition, stored, nodes):
+        if is_late or _concerns(notice, batch.condition, stored, nodes):
             kept.append(told)
     facts["changes"] = kept
 
@@ -137,9 +138,9 @@ def _values(stored: _Stored, condition: Condition) -> dict[str, str | None]:
 
 
 def _concerns(notice: Notice, condition: Condition, stored: _Stored | None, nodes: list[Any] | None) -> bool:
-    """Whether a subscriber is told of a change. In doubt it is."""
+    """Whether a subscriber is told of a change. In doubt it is, unless the page itself has not changed."""
     if not condition or stored is None or not stored.is_short():
-        return True
+        return not notice.doubtful
     was_evaluated = notice.change is Change.CHANGED and notice.old is not None
     if condition.words:
         if was_evaluated:
@@ -147,10 +148,12 @@ def _concerns(notice: Notice, condition: Condition, stored: _Stored | None, node
         pages = stored.page(0), stored.page(1)
         before, after = ((MISSING, "") if page is None else page.found(condition) for page in pages)
         if before is None or after is None:
-            return True
+            return not notice.doubtful
         wanted = {When.ALWAYS: (MISSING, THERE), When.APPEARS: (THERE,), When.VANISHES: (MISSING,)}[condition.when]
         return before[0] != after[0] and after[0] in wanted
-    return bool(nodes) or nodes is None or (condition.when is When.ALWAYS and was_evaluated)
+    if nodes is None:
+        return not notice.doubtful
+    return bool(nodes) or (condition.when is When.ALWAYS and was_evaluated)
 
 
 def _bounded(found: list[Any]) -> list[Any] | None:

@@ -15,7 +15,6 @@ least half of these values are the same.
 An XPath that gives a number, a text or true counts as one node without a path; false, "" and not a number as none.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from centime.crawl.worker.canonical import canonical_forms, normalised
 from centime.crawl.worker.conditions import WatchedPage
 from centime.crawl.worker.xpath import texts_of
 from centime.model.outcome import PageKind
@@ -52,6 +52,13 @@ class _Node(NamedTuple):
 
     value: str
     path: str | None
+    form: str = ""  # its canonical form; "" if it is no element, or in another one that is found
+
+    def is_as(self, other: "_Node") -> bool:
+        """Whether both say the same."""
+        if self.form and other.form:
+            return self.form == other.form
+        return normalised(self.value) == normalised(other.value)
 
 
 class _Side:
@@ -78,11 +85,15 @@ class _Side:
             if result == result and result not in (False, ""):
                 yield _ALONE, _Node(str(result)[:MOST_TEXT], None)
             return
-        for one in result[:MOST_NODES]:
+        found = result[:MOST_NODES]
+        elements = [one for one in found if not isinstance(one, str) and one in made.elements]  # no namespaces
+        kind = PageKind.XML if self._is_xml else PageKind.HTML
+        forms, _ = canonical_forms(elements, kind)
+        for one in found:
             if isinstance(one, str):
                 yield _place(made, one), _Node(one[:MOST_TEXT], self._path(one))
-            elif one in made.elements:  # not a namespace
-                yield (made.elements[one], ""), _Node(self._value(one), self._path(one))
+            elif one in made.elements:
+                yield (made.elements[one], ""), _Node(self._value(one), self._path(one), forms.get(one, ""))
 
     def value_at(self, place: Place) -> str | None:
         """The value of a node, whether or not the XPath finds it; None if there is none."""
@@ -178,7 +189,7 @@ def _rows(
         known = place if place == _ALONE else (to_old.get(place[0], _NOWHERE), place[1])
         if known in before.found:
             earlier = before.found[known]
-            if _normal(earlier.value) != _normal(node.value):
+            if not earlier.is_as(node):
                 yield _row(CHANGED, node.path, earlier.value, node.value)
             continue
         old = before.value_at(known)
@@ -195,10 +206,6 @@ def _rows(
 
 def _row(change: str, path: str | None, old: str | None, new: str | None) -> dict[str, str | None]:
     return {"change": change, "path": path, "old": old, "new": new}
-
-
-def _normal(value: str) -> str:
-    return unicodedata.normalize("NFC", " ".join(value.split()))
 
 
 @lru_cache(maxsize=1_024)

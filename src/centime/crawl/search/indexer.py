@@ -3,13 +3,11 @@
 Whatever becomes of it, the crawl goes on: an index can be brought up to date at any time.
 """
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from centime.processes.companion import Companion
 from centime.settings.crawl import CrawlSettings
 
 MODULE = "centime.crawl.search.following"
@@ -23,53 +21,31 @@ class Indexer:
     def __init__(self, folder: Path, settings: CrawlSettings) -> None:
         self._folder = folder
         self._patience_seconds = SHORT_PATIENCE_SECONDS if settings.continuous else PATIENCE_SECONDS
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-        self._process: subprocess.Popen[bytes] | None = None
         self._trouble = ""
-        if settings.index and settings.keep == "none":
+        self.process: Companion | None = None
+        if settings.keeps_index() and settings.keep == "none":
             self._trouble = "no index is kept: --index needs stored pages, such as --keep all"
-        elif settings.index:
-            command = [sys.executable, "-m", MODULE, str(folder)]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said
-            )
+        elif settings.keeps_index():
+            self.process = Companion(MODULE, str(folder))
 
     def trouble(self) -> str:
         """What stopped it, in words; empty if nothing did."""
-        if self._process is not None and self._process.poll() is not None:
-            self._end("the process that keeps the index has ended", 0.0)
+        if self.process is not None and not self.process.is_running:
+            self._end("the process that keeps the index has ended")
         return self._trouble
 
     def close(self) -> None:
         """Lets it bring the index up to date a last time, now that the crawl has ended."""
-        if self._process is not None:
-            self._end("the index is not up to date", self._patience_seconds)
-        self._said.close()
+        if self.process is not None:
+            self._end("the index is not up to date")
 
-    def _end(self, what: str, patience_seconds: float) -> None:
-        process, self._process = self._process, None
+    def _end(self, what: str) -> None:
+        process, self.process = self.process, None
         assert process is not None
-        assert process.stdin is not None
-        try:
-            process.stdin.close()
-            process.wait(patience_seconds or None)
-        except subprocess.TimeoutExpired:
-            process.terminate()  # it keeps what it has done
-            _wait(process, self._patience_seconds)
-        if process.returncode:
-            self._said.seek(0)
-            lines = self._said.read().decode(errors="replace").split("\n")
-            why = next((line for line in reversed(lines) if line.strip()), f"exit code {process.returncode}")
-            self._trouble = f"{what}: {why}; centime index {self._folder} brings it up to date"
-
-
-def _wait(process: "subprocess.Popen[bytes]", seconds: float) -> None:
-    """Waits for it to end, and ends it if it does not."""
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        process.end(self._patience_seconds)
+        if process.failed:
+            self._trouble = f"{what}: {process.reason()}; centime index {self._folder} brings it up to date"
+        process.close()
 
 
 @contextmanager

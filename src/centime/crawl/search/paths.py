@@ -1,8 +1,9 @@
 """The index of paths of a crawl (`search/path_index.py`): brought up to date with its bodies, and asked for candidates.
 
 In the index is the newest body of every page, whatever the page asks and whether or not it is still there: what
-`centime query` looks into. Bodies are parsed by the process that examines documents, with its limits; one that is
-beyond them is a candidate for every query, as are pages whose newest body is not in the index yet.
+`centime query` looks into. XML that is well formed by itself is read here (`search/scanned_terms.py`). All other bodies
+are parsed by the process that examines documents, with its limits; one that is beyond them is a candidate for every
+query, as are pages whose newest body is not in the index yet.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +22,11 @@ from centime.crawl.search.newest import NewestBody, StoredBodies, digest_number
 from centime.files.disk import make_folder
 from centime.files.listing import files_below
 from centime.model.errors import CentimeError
+from centime.model.outcome import PageKind
+from centime.parse.kind import kind_of
 from centime.search.path_index import SEGMENT_POSTINGS, BrokenPaths, PathIndex
 from centime.search.path_terms import EVERYTHING, Terms, hashed
+from centime.search.scanned_terms import TermScanner
 from centime.search.xpath_condition import ANYTHING, condition_of
 from centime.store.versions.database import keeping_open
 
@@ -63,16 +67,18 @@ def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lamb
     batch: list[NewestBody] = []
     postings = 0
     source = StoredBodies(opened)
+    is_mixed = source.is_mixed
+    scanner = TermScanner()
     with examiner(opened.folder.path) as asking, keeping_open():
         for body in source.since(index.position):
             step(1 / source.count)
-            found = _resolved(opened, source, body, digests)
+            found = _resolved(opened, body, digests, is_mixed=is_mixed)
             if found is None:
                 continue
             digests[body.page] = digest_number(found.digest)
             batch.append(found)
             if len(batch) == BATCH:
-                made = _documents(source, batch, asking)
+                made = _documents(source, batch, scanner, asking)
                 postings += sum(len(terms) for _, terms in made.values())
                 waiting |= made
                 batch.clear()
@@ -81,7 +87,7 @@ def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lamb
                 index.add(waiting)
                 waiting.clear()
                 postings = 0
-        waiting |= _documents(source, batch, asking)
+        waiting |= _documents(source, batch, scanner, asking)
     if waiting:
         update.read += len(waiting)
         index.add(waiting)
@@ -93,13 +99,13 @@ def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lamb
     return update
 
 
-def _resolved(opened: CrawlState, source: StoredBodies, body: NewestBody, digests: Terms) -> NewestBody | None:
+def _resolved(opened: CrawlState, body: NewestBody, digests: Terms, *, is_mixed: bool) -> NewestBody | None:
     """The body of a page that `centime query` looks into, unless it is in the index. A crawl whose --keep was changed
     has bodies in two places; the newest of both counts.
     """
     if digests[body.page] == digest_number(body.digest):
         return None
-    if not source.is_mixed:
+    if not is_mixed:
         return body
     newest = captures_of(opened.folder.path, body.url)[-1]
     if digests[body.page] == digest_number(newest.digest):
@@ -107,7 +113,9 @@ def _resolved(opened: CrawlState, source: StoredBodies, body: NewestBody, digest
     return NewestBody(body.page, body.url, newest.digest, body.time, body.seen, newest)
 
 
-def _documents(source: StoredBodies, batch: Sequence[NewestBody], asking: Examiner) -> dict[int, tuple[int, Terms]]:
+def _documents(
+    source: StoredBodies, batch: Sequence[NewestBody], scanner: TermScanner, asking: Examiner
+) -> dict[int, tuple[int, Terms]]:
     """By page, the digests and the terms of some documents."""
     made: dict[int, tuple[int, Terms]] = {}
     tasks: dict[NewestBody, Task] = {}
@@ -115,7 +123,12 @@ def _documents(source: StoredBodies, batch: Sequence[NewestBody], asking: Examin
         made[body.page] = digest_number(body.digest), _ALWAYS
         with suppress(CentimeError, OSError):  # the query says so
             data, content_type = source.read(body)
-            if len(data) <= MOST_BYTES:
+            if len(data) > MOST_BYTES:
+                continue
+            terms = scanner.terms(data, content_type) if kind_of(data, content_type) is PageKind.XML else None
+            if terms is not None:
+                made[body.page] = digest_number(body.digest), terms
+            else:
                 tasks[body] = Task(body.url, body=data, content_type=content_type)
     for body, found in zip(tasks, asking.examine_many(list(tasks.values())), strict=True):
         if not found.error:

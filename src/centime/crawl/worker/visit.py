@@ -20,6 +20,7 @@ from centime.change.seen import Seen
 from centime.crawl.worker.chain import MOST_HOPS, Chains
 from centime.crawl.worker.conditions import WatchedPage, watched
 from centime.crawl.worker.hook import HookCaller
+from centime.crawl.worker.hubs import announced_hubs
 from centime.crawl.worker.needs import NeedReader, Needs
 from centime.crawl.worker.outlinks import NO_LINKS, LinkReader, Outlinks, may_be_sitemap
 from centime.discover.feed import read_feed
@@ -108,6 +109,7 @@ async def visit(
     sitemap, lacking = _sitemap(lease, document, response.body)
     found = links.of_sitemap(lease, sitemap) if sitemap else links.of_page(lease, document, nofollow=nofollow)
     seen, response = await _compared(lease, response, document, chains, part)
+    feed = read_feed(response.body) if _may_be_feed(document) else None
     return _visit(
         lease,
         response,
@@ -126,7 +128,8 @@ async def visit(
         sitemaps=links.of_robots(lease, response.sitemaps),
         index_of=links.index_of(lease.url),
         fresh_for=_fresh_for(response.header("cache-control")),
-        claims=links.claims(lease, sitemap, read_feed(response.body) if _may_be_feed(document) else None),
+        claims=links.claims(lease, sitemap, feed),
+        hubs=() if feed is None else announced_hubs(feed, response.headers, lease.url),
         watched=_watched(lease, response, document),
         needed=needed.texts,
         needs_cut=needed.cut,

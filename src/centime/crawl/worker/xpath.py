@@ -9,7 +9,6 @@ finds elements in any namespace.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 import xxhash
 from lxml import etree
 
+from centime.crawl.worker.canonical import canonical_forms, normalised
 from centime.crawl.worker.timing import quickest
 from centime.model.errors import BadSetting
 from centime.model.outcome import PageKind
@@ -84,17 +84,14 @@ def find(root: Any, xpath: str, kind: PageKind) -> Found | None:
     """What an XPath finds below the root of a page, which is None for a page without elements; None if it cannot be
     evaluated. If it finds nothing, that has a hash too, so the disappearance of something is a change.
 
-    Of an element of XML the attributes count too: they are data there.
+    Elements count by their canonical form (`canonical.py`); of their texts, a boundary may be missing.
     """
     if root is None:
         return Found([], _mark([]))
     try:
         result = _compiled(xpath)(root)
         pieces = _pieces(result)
-        counted = pieces
-        if kind is PageKind.XML and isinstance(result, list):
-            counted = [piece + _attributes(node) for piece, node in zip(pieces, result, strict=False)]
-        return Found(pieces, _mark(counted))
+        return Found(pieces, _mark(_counted(result, pieces, kind)))
     except (etree.XPathError, ValueError, TypeError, MemoryError):
         return None
 
@@ -104,11 +101,14 @@ def _mark(pieces: list[str]) -> int:
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace"))
 
 
-def _attributes(node: Any) -> str:
-    """The attributes of an element and of those in it."""
-    if not isinstance(node, etree._Element):
-        return ""
-    return "".join(f"\1{name}={value}" for one in node.iter(etree.Element) for name, value in sorted(one.items()))
+def _counted(result: Any, pieces: list[str], kind: PageKind) -> list[str]:
+    """What is compared of each result: of elements their canonical form, of others the text."""
+    if not isinstance(result, list):
+        return pieces
+    elements = [one for one in result[:MOST_FOUND] if isinstance(one, etree._Element)]
+    forms, inside = canonical_forms(elements, kind)
+    forms |= inside
+    return [forms.get(one, piece) for one, piece in zip(result, pieces, strict=False)]
 
 
 @lru_cache(maxsize=1_024)
@@ -119,8 +119,8 @@ def _compiled(text: str) -> etree.XPath:
 def _pieces(result: Any) -> list[str]:
     """The results of an XPath as texts with normalised white space: all text of an element, the value of others."""
     if not isinstance(result, list):
-        return [_normalised(str(result))]
-    return [_normalised(piece if isinstance(piece, str) else _text_of(piece)) for piece in result[:MOST_FOUND]]
+        return [normalised(str(result))]
+    return [normalised(piece if isinstance(piece, str) else _text_of(piece)) for piece in result[:MOST_FOUND]]
 
 
 def _text_of(node: Any) -> str:
@@ -132,7 +132,3 @@ def _text_of(node: Any) -> str:
 def texts_of(node: Any) -> Iterable[str]:
     """The texts in an element; that of a processing instruction."""
     return node.itertext() if isinstance(node.tag, str) else [node.text or ""]
-
-
-def _normalised(text: str) -> str:
-    return unicodedata.normalize("NFC", " ".join(text.split()))

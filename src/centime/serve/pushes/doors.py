@@ -33,7 +33,7 @@ from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.model.address import host_of
 from centime.model.errors import BadInput, UnknownPage
-from centime.serve.pushes.settings import Doors
+from centime.serve.pushes.settings import Doors, WebSub
 from centime.settings.reading import decode_settings
 
 MOST_URLS = 10_000
@@ -42,6 +42,7 @@ REPLAY_SECONDS, MOST_REMEMBERED = 600.0, 10_000
 WAIT_SECONDS, MOST_WAITING, LOOK_SECONDS = 600.0, 100, 2.0
 PING_SECONDS = 60.0  # between two pings of a sitemap
 MOST_KEY_BYTES = 4_096
+MOST_NAME = 100  # characters of a publisher
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}").fullmatch
 
 Taken = tuple[int, dict[str, Any]]
@@ -67,12 +68,19 @@ class CrawlDoors:
         self._seen: OrderedDict[bytes, float] = OrderedDict()
         self._waiting: list[Waiting] = []
         self._task: asyncio.Task[None] | None = None
+        self.announced: dict[str, WebSub] = {}  # topics that feeds of the crawl announce, by the names of their doors
+        self.denied: dict[str, float] = {}  # when a hub refused a topic
         self.leases: dict[str, tuple[float, float]] = {}  # by the name of a topic: until when, and for how long
 
     async def close(self) -> None:
         """Forgets what waits."""
         if self._task is not None:
             self._task.cancel()
+
+    @property
+    def topics(self) -> Mapping[str, WebSub]:
+        """All topics that are wanted."""
+        return {**self.announced, **self.doors.websub}
 
     async def webhook(self, body: bytes, headers: Mapping[str, str]) -> Taken:
         """A push of whoever knows the secret."""
@@ -97,7 +105,7 @@ class CrawlDoors:
         publication = await self._publication()
         for url in urls:
             publication.add(url)
-        return await self._published(publication, publisher[:100], "push: webhook")
+        return await self._published(publication, publisher[:MOST_NAME], "push: webhook")
 
     async def ping(self, sitemap: str) -> Taken:
         """A sitemap that has changed."""
@@ -165,21 +173,23 @@ class CrawlDoors:
 
     def intent(self, name: str, query: Mapping[str, str]) -> tuple[int, str]:
         """The answer to a hub that asks whether a subscription is wanted."""
-        wanted = self.doors.websub.get(name)
+        wanted = self.topics.get(name)
         if wanted is None or query.get("hub.topic") != wanted.topic:
             return 404, ""
         lease = query.get("hub.lease_seconds", "")
         if query.get("hub.mode") == "denied":
+            self.denied[name] = self._clock()
             return 200, ""
         if query.get("hub.mode") != "subscribe" or not query.get("hub.challenge"):
             return 404, ""
         seconds = float(lease[:9]) if lease.isdigit() else 0.0
+        self.denied.pop(name, None)
         self.leases[name] = (self._clock() + seconds, seconds)
         return 200, query["hub.challenge"]
 
     async def websub(self, name: str, body: bytes, headers: Mapping[str, str]) -> Taken:
         """A feed that a hub pushes; one that is not signed right is ignored."""
-        wanted = self.doors.websub.get(name)
+        wanted = self.topics.get(name)
         if wanted is None:
             return 410, {"error": "This subscription is not wanted any more."}
         try:
@@ -189,8 +199,9 @@ class CrawlDoors:
         if self._is_known(body):
             return 202, {}
         publication = await self._publication()
-        add_feed(publication, "the push", body)
-        status, said = await self._published(publication, f"websub {name}", "push: websub")
+        add_feed(publication, "the push", body, wanted.topic)
+        publisher = wanted.topic if name in self.announced else name
+        status, said = await self._published(publication, f"websub {publisher}"[:MOST_NAME], "push: websub")
         return (202 if status == 422 else status), said
 
     def _is_known(self, body: bytes, seconds: float = REPLAY_SECONDS) -> bool:

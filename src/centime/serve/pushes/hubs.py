@@ -1,16 +1,24 @@
 """Subscribes to the hubs of WebSub topics, and again before their leases end (W3C WebSub, section 5.1).
 
+Topics are those of the file of doors, and, if hubs can reach this server, those that feeds of the crawl announce
+(`crawl/engine/hub_list.py`). The door of an announced topic has a name and a secret that nobody can guess and that are
+new in each run: a run subscribes to all of them anew.
+
 A hub answers a request with 202 and asks back later (`CrawlDoors.intent`), which tells the length of the lease. A hub
 that did not ask back, or could not be reached, is asked again after RETRY_SECONDS. Requests go through the crawl's own
 guard: no address is contacted that the crawl may not.
 """
 
 import asyncio
+import hmac
+import logging
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlencode
 
+from centime.crawl.engine.hub_list import read_hubs
 from centime.crawl.report.opening import folder_of
 from centime.fetch.notice import Notifier
 from centime.model.errors import CentimeError
@@ -22,34 +30,61 @@ LEASE_SECONDS = 10 * 86_400
 RETRY_SECONDS = 600.0
 LOOK_SECONDS = 1.0
 EARLY = 0.1  # of a lease that is left when it is renewed
+DENIED_SECONDS = 86_400.0  # until a hub that refused is asked again
+MOST_ANNOUNCED = 200  # topics of a crawl
 POST_SECONDS = 30.0
+
+_log = logging.getLogger("centime.serve")
 
 
 class HubSubscriber:
     """Keeps the subscriptions of one crawl alive."""
 
-    def __init__(self, path: Path, doors: CrawlDoors, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, path: Path, doors: CrawlDoors, callback: str = "", clock: Callable[[], float] = time.time
+    ) -> None:
+        """`callback` is the address of the crawl's doors for hubs; without one, announced hubs are left alone."""
         self._path = path
         self._doors = doors
+        self._callback = callback
         self._clock = clock
+        self._key = secrets.token_bytes(32)
         self._next: dict[str, float] = {}
+        self._failures: dict[str, int] = {}
         self.troubles: dict[str, str] = {}
 
     async def run(self) -> None:
         """Subscribes to all hubs, for ever."""
         while True:
+            await asyncio.to_thread(self.look)
             for name, topic in self._topics().items():
                 if self._clock() >= self._due(name):
                     await self._subscribe(name, topic)
             await asyncio.sleep(LOOK_SECONDS)
 
+    def look(self) -> None:
+        """Takes over what feeds announce now."""
+        if not self._callback:
+            return
+        given = {topic.topic for topic in self._doors.doors.websub.values()}
+        announced = {}
+        for topic, *hubs in list(read_hubs(self._path).values())[:MOST_ANNOUNCED]:
+            if topic not in given:
+                name, secret = self._secret("name", topic)[:32], self._secret("secret", topic)
+                failed = self._failures.get(name, 0)
+                announced[name] = WebSub(topic, secret, hubs[failed % len(hubs)], f"{self._callback}{name}")
+        self._doors.announced = announced
+
+    def _secret(self, use: str, topic: str) -> str:
+        return hmac.new(self._key, f"{use} {topic}".encode(), "sha256").hexdigest()
+
     def _topics(self) -> Mapping[str, WebSub]:
-        return {name: topic for name, topic in self._doors.doors.websub.items() if topic.hub}
+        return {name: topic for name, topic in self._doors.topics.items() if topic.hub}
 
     def _due(self, name: str) -> float:
         """When a hub is asked next: shortly before a lease that it confirmed ends, or after a pause."""
         until, seconds = self._doors.leases.get(name, (0.0, 0.0))
-        asked = self._next.get(name, 0.0)
+        asked = max(self._next.get(name, 0.0), self._doors.denied.get(name, -DENIED_SECONDS) + DENIED_SECONDS)
         return max(asked, until - EARLY * seconds) if until > self._clock() else asked
 
     async def _subscribe(self, name: str, topic: WebSub) -> None:
@@ -78,6 +113,9 @@ class HubSubscriber:
         finally:
             await notifier.close()
         if trouble:
+            self._failures[name] = self._failures.get(name, 0) + 1
             self.troubles[name] = f"{topic.hub}: {trouble}"
+            _log.warning("a hub cannot be subscribed to", extra={"facts": {"topic": topic.topic, "why": trouble}})
         else:
+            _log.info("a hub was asked to subscribe", extra={"facts": {"topic": topic.topic, "hub": topic.hub}})
             self.troubles.pop(name, None)

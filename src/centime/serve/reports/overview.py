@@ -2,12 +2,14 @@
 
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from centime.crawl.commands.inbox import running
 from centime.crawl.notify.delivery import read_troubles
 from centime.crawl.report.opening import moment
 from centime.crawl.report.sorting import first_by
+from centime.crawl.report.truth import read_truth
 from centime.serve.glance import Glance
 from centime.serve.resource import Parameters, Report, Resource
 from centime.store.figures import NAMES, RINGS, read_figures
@@ -48,6 +50,7 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
         "wrong": _wrong(glance, bool(process)),
         "curves": figures,
         "top": _top(glance),
+        "truth": None if (truth := read_truth(path)) is None else msgspec.to_builtins(truth),
     }
 
 

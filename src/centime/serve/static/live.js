@@ -14,7 +14,8 @@
   };
   const show = (name, value) => {
     for (const place of document.querySelectorAll(`[data-figure="${name}"]`)) {
-      const text = place.dataset.form === "octets" ? octets(value) : number(value);
+      const forms = { octets, share: (part) => `${(100 * part).toFixed(1)} %` };
+      const text = (forms[place.dataset.form] ?? number)(value);
       if (place.textContent !== text) {
         place.textContent = text;
         place.classList.remove("changed-figure");

@@ -66,6 +66,9 @@ class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     first_before: float = 0.0  # when it was visited before the first of them; 0 if there is only one
     status: int = 0  # of the HTTP response; 0 if there was none
     target: str = ""  # where the page moved to
+    # Only markup or volatile parts of the page differ, and the condition was not evaluated before: the subscriber is
+    # notified if the stored versions show that what it finds has changed.
+    doubtful: bool = False
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):

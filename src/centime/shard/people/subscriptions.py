@@ -123,6 +123,7 @@ class _Active:
                 first_time=first,
                 old=before.old,
                 first_before=before.first_before or before.before,
+                doubtful=before.doubtful and notice.doubtful,
             )
         self.kept += _size(notice)
         self.waiting[notice.number] = notice
@@ -249,11 +250,14 @@ class Subscriptions:
         before: float = 0.0,
         status: int = 0,
         target: str = "",
+        *,
+        minor: bool = False,
     ) -> None:
         """Adds notices for what a visit showed: the `change` of the page (None if unchanged), what conditions found.
 
         `names` are the subscriptions that match, if the caller knows them; `before` is the time of the visit before;
-        `status` and `target` are those of the response.
+        `status` and `target` are those of the response. A `minor` difference is no change of the page, but may be one
+        of what a condition finds that was not evaluated before.
         """
         found = {name: (mark, text) for name, mark, text in watched}
         for name in self.match(url) if names is None else names:
@@ -261,8 +265,10 @@ class Subscriptions:
             if active is None:
                 continue
             own_change, old, new = change, None, ""
+            doubtful = False
             if active.subscription.condition:
-                own_change, old, new = active.found(page, change, found.get(name))
+                doubtful = minor and change is None and name in found and page not in active.values
+                own_change, old, new = active.found(page, Change.CHANGED if doubtful else change, found.get(name))
             if own_change is not None:
                 active.add(
                     Notice(
@@ -277,6 +283,7 @@ class Subscriptions:
                         before=before,
                         status=status,
                         target=target,
+                        doubtful=doubtful,
                     )
                 )
                 self._next_number += 1

@@ -21,12 +21,13 @@ KEY_EVERY = 32
 LEVEL = 3  # of compression; 9 takes three times as long for 8 % less
 LEAST_PREFIX = 8  # bytes
 LEAST_WINDOW, MOST_WINDOW = 10, 27  # logarithms of the bytes in which repetitions are found
+_ALONE = zstd.ZstdCompressor(level=LEVEL)  # used again for every key frame: its tables take a fifth of the time
 
 
 def packed(body: bytes, before: bytes | None) -> bytes:
     """A version as a frame: alone if `before` is None, else with the version before it as a prefix."""
     if before is None or len(before) < LEAST_PREFIX:
-        return zstd.compress(body, level=LEVEL)
+        return _ALONE.compress(body, mode=zstd.ZstdCompressor.FLUSH_FRAME)
     parameter = zstd.CompressionParameter
     options = {
         int(parameter.compression_level): LEVEL,

@@ -90,6 +90,7 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
     with naming_trouble(path):
         database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
+            database.execute("PRAGMA page_size = 8192")  # of a new file: three frames of a KB would not fill 4096
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
@@ -109,12 +110,16 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
 def opened_to_read(folder: Path) -> Iterator[sqlite3.Connection | None]:
     """The database of a folder, which cannot be changed through it; None if there is none."""
     path = folder / FILE
+    kept: dict[Path, _Kept] | None = getattr(_keeping, "kept", None)
+    if kept is not None and (database := _still_open(kept, path)) is not None:
+        with naming_trouble(path):
+            yield database
+        return
     if trouble := not_a_file(path):
         raise DamagedFile(trouble)
     if not path.exists() or not path.stat().st_size:
         yield None
         return
-    kept: dict[Path, _Kept] | None = getattr(_keeping, "kept", None)
     if kept is not None:
         with naming_trouble(path):
             yield _kept_open(kept, path)
@@ -147,6 +152,18 @@ class _Kept(NamedTuple):
 
 
 _keeping = threading.local()
+
+
+def _still_open(kept: dict[Path, _Kept], path: Path) -> sqlite3.Connection | None:
+    """The database that is kept open, if it is still the one with this name."""
+    found = kept.get(path)
+    if found is None:
+        return None
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return None
+    return found.database if about.st_size and (about.st_dev, about.st_ino) == found.file else None
 
 
 def _kept_open(kept: dict[Path, _Kept], path: Path) -> sqlite3.Connection:

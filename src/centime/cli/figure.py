@@ -1,0 +1,67 @@
+"""Values as people read them: with their unit, and with as many digits as mean something.
+
+The name of a value ends with its unit (`output.py`): `latency_seconds`, 0.0021 becomes `latency`, 2.1 ms. Programs get
+the value as it is, from --json and --csv.
+"""
+
+from collections.abc import Container, Sequence
+from math import inf, isfinite
+
+from centime.cli.visible import visible
+
+DIGITS = 4
+TIMES = (("ms", 1e-3, 1.0), ("s", 1.0, 120.0), ("min", 60.0, 7_200.0), ("h", 3_600.0, 172_800.0), ("d", 86_400.0, inf))
+SIZES = (("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12))
+GROUPED = 100_000  # from here on, commas part the digits of a whole number
+
+
+def label(name: str, values: Sequence[object] = (), others: Container[str] = ()) -> str:
+    """The name of a fact or a column in words, without the unit if its values show it, unless it is then another's."""
+    stem, _, unit = name.rpartition("_")
+    if values and stem and stem not in others and unit in ("seconds", "percent") and all(map(_is_number, values)):
+        name = stem
+    return visible(name.replace("_", " "))
+
+
+def shown(name: str, value: object) -> str:
+    """A value in words."""
+    unit = name.rpartition("_")[2]
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float() if unit == "seconds":
+            return _time(value)
+        case int() | float() if unit == "bytes":
+            return _size(value)
+        case int() | float() if unit == "percent":
+            return f"{_number(value)} %"
+        case int() | float():
+            return _number(value)
+        case dict():
+            return ", ".join(f"{label(str(part))} {shown(name, one)}" for part, one in value.items())
+        case list():
+            return ", ".join(shown(name, one) for one in value)
+        case _:
+            return visible(str(value))
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _number(value: float) -> str:
+    if isinstance(value, int) or (isfinite(value) and abs(value) >= 10**DIGITS):
+        return f"{value:,.0f}" if abs(value) >= GROUPED else f"{value:.0f}"
+    return f"{value:.{DIGITS}g}"
+
+
+def _time(seconds: float) -> str:
+    unit, size, _ = next((time for time in TIMES if abs(seconds) < time[2]), TIMES[-1])
+    return f"{seconds / size:.3g} {unit}" if abs(seconds / size) < 1000 else f"{seconds / size:,.0f} {unit}"
+
+
+def _size(count: float) -> str:
+    unit, size = next((pair for pair in reversed(SIZES) if abs(count) >= pair[1]), SIZES[0])
+    return f"{count / size:.3g} {unit}" if abs(count / size) < 999.5 else f"{count / size:.0f} {unit}"

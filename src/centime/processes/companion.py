@@ -1,0 +1,64 @@
+"""A process that works beside the crawl, seen from the crawl: started, watched and ended.
+
+The crawl does not depend on it. It ends when its standard input does, which happens also when the crawl is killed. What
+it writes to standard error is kept, and its last line says why it ended. Fetchers, which the crawl talks to all the
+time, have a handle of their own (`handle.py`).
+"""
+
+import subprocess
+import sys
+import tempfile
+
+
+class Companion:
+    """One such process: `python -m module arguments`."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `end`)
+        command = [sys.executable, "-m", module, *arguments]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended with an error."""
+        return bool(self._process.poll())
+
+    def first_line(self) -> str:
+        """Waits for the first line of its standard output; empty if it ended before."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().decode().strip()
+
+    def reason(self) -> str:
+        """Why it has ended, in words: the last line that it wrote, or its exit code."""
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").split("\n")
+        return next((line for line in reversed(lines) if line.strip()), f"exit code {self._process.returncode}")
+
+    def end(self, patience_seconds: float) -> None:
+        """Ends its standard input and waits; after `patience_seconds` asks it to end, and after as long again kills it.
+        Its reason can be asked for until `close`.
+        """
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()
+        for attempt in (self._process.terminate, self._process.kill):  # what it was asked to end at, it keeps
+            try:
+                self._process.wait(patience_seconds)
+                return
+            except subprocess.TimeoutExpired:
+                attempt()
+        self._process.wait()
+
+    def close(self) -> None:
+        """Forgets what it said."""
+        self._said.close()

@@ -1,0 +1,76 @@
+"""The terms of XML that a pass over its bytes finds are those of the tree in which XPaths are evaluated."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from centime.model.outcome import PageKind
+from centime.parse.tree import whole_tree_of
+from centime.search.path_terms import terms_of
+from centime.search.scanned_terms import MOST_DEPTH, TermScanner
+
+names = st.sampled_from(["a", "b", "item", "p:a", "p:c", "é", "_x"])
+numbers = ["7", "-7.50", "1e3", ".5", "12345678901234567", "1\n"]
+values = st.sampled_from(["", " ", "x", "tea & cake", "a<b", "é" * 40, "x" * 64, "x" * 65, *numbers])
+written = st.sampled_from(
+    ["&amp;", "&#49;0", "&#x31;", "<![CDATA[1<2]]>", "<!-- c -->", "<?p i?>", "\r\n", "\t", " 7 ", "ü"]
+)
+attributes = st.dictionaries(
+    st.sampled_from(["id", "p:id", "xml:lang", "n", "xmlns", "xmlns:p", "xmlnsx"]),
+    st.sampled_from(["", "7", "a b", "a\tb\nc", "&lt;&#10;", "urn:q", "0.5"]),
+    max_size=3,
+)
+
+
+def element(name: str, given: dict[str, str], inside: list[str]) -> str:
+    head = "".join(f" {attribute}='{value}'" for attribute, value in given.items())
+    return f"<{name}{head}>{''.join(inside)}</{name}>" if inside else f"<{name}{head}/>"
+
+
+escaped = values.map(lambda value: value.replace("&", "&amp;").replace("<", "&lt;"))
+elements = st.recursive(
+    st.builds(element, names, attributes, st.lists(escaped | written, max_size=2)),
+    lambda inner: st.builds(element, names, attributes, st.lists(inner | escaped | written, max_size=4)),
+    max_leaves=8,
+)
+SCANNER = TermScanner()
+
+
+@settings(max_examples=300)
+@given(elements, st.sampled_from(["", "<?xml version='1.0'?>\n", "<!-- first --><?p i?>"]), st.booleans())
+@example("<p:a/>", "", True)
+def test_the_terms_are_those_of_the_tree(inside: str, head: str, declared: bool) -> None:
+    root_tag = "<r xmlns:p='urn:p'>" if declared else "<r>"
+    body = f"{head}{root_tag}{inside}</r>".encode()
+    found = SCANNER.terms(body)
+    root, trouble = whole_tree_of(body, PageKind.XML, "utf-8")
+    if found is not None:
+        assert not trouble
+        assert np.array_equal(found, terms_of(root)), body
+
+
+def test_most_documents_are_read_so() -> None:
+    body = "<rss xmlns:p='urn:p'><item p:id='7' xml:lang='de'><price>12.50</price><n/>é&#38;</item></rss>"
+    assert SCANNER.terms(body.encode()) is not None
+    assert SCANNER.terms(f"<?xml version='1.0' encoding='utf-16'?>{body}".encode("utf-16")) is not None
+
+
+OTHERS = [
+    "<!DOCTYPE r [<!ENTITY e 'x'>]><r>&e;</r>",
+    "<r>&nbsp;</r>",
+    "<r><a></r>",
+    "<p:r/>",
+    "<r a='1' a='2'/>",
+    "<r>\x01</r>",
+    "<?xml version='1.1'?><r/>",
+    "<r/><r/>",
+    "<r",
+    "",
+    "<a>" * (MOST_DEPTH + 1) + "</a>" * (MOST_DEPTH + 1),
+]
+
+
+@pytest.mark.parametrize("body", OTHERS, ids=range(len(OTHERS)))
+def test_other_documents_are_left_to_the_process_that_examines_them(body: str) -> None:
+    assert SCANNER.terms(body.encode()) is None
