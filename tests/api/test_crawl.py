@@ -57,6 +57,13 @@ def test_limits_hold_for_each_call_and_the_crawl_continues(tmp_path: Path, web: 
         assert again.fetched == 0
 
 
+def test_a_run_says_how_many_pages_were_cut(tmp_path: Path, web: TestWeb) -> None:
+    with Crawl(tmp_path / "c", web.seed_url, most_page_bytes=1024, **web.settings) as crawl:
+        said = crawl.run(pages=10)
+        assert said.startswith(f"{crawl.ending}; ")
+        assert said.endswith("longer than --most-page-bytes 1024: the rest was not read")
+
+
 def test_a_program_sees_what_it_crawls_while_it_crawls(tmp_path: Path, web: TestWeb) -> None:
     with Crawl(tmp_path / "c", web.seed_url, **web.settings) as crawl:
         crawl.run(pages=5)

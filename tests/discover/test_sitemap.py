@@ -12,7 +12,7 @@ ENTRY = (
     "<url><loc> https://h/a?x=1&amp;y=2 </loc><lastmod>2024-03-05</lastmod>"
     "<changefreq>Daily</changefreq><priority>0.8</priority></url>"
 )
-READ = SitemapEntry(url="https://h/a?x=1&y=2", modified=1709596800.0, frequency="daily", priority=0.8)
+READ = SitemapEntry(url="https://h/a?x=1&y=2", modified=1709596800.0, frequency="daily")
 
 
 def packed(body: bytes) -> bytes:

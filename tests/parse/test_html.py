@@ -76,6 +76,14 @@ def test_frames_of_a_frameset_are_links() -> None:
     assert document.hrefs == ("a.html", "b.html")
 
 
+def test_links_for_readers_without_frames_are_links() -> None:
+    document = read(
+        "<frameset><frame src=a><noframes><body><a href=b>for <b>readers</b></a></body></noframes></frameset>"
+    )
+    assert document.hrefs == ("a", "b")
+    assert read("<p>x</p><noframes>for readers</noframes>").signature != read("<p>x</p>").signature
+
+
 @pytest.mark.parametrize(
     "href", ["#x", "", " ", "javascript:void(0)", " JavaScript:x", "mailto:a@b", "tel:1", "data:,x", "MAILTO:x"]
 )

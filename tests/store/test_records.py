@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from centime.model.errors import DamagedFile
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
-from centime.store.record import Loading, Mark, Record
+from centime.store.record import Mark, Record
 from centime.store.records import HEAD_TYPE, LONGEST_TEXT, Records
 
 small, byte, short = st.integers(0, 2**32 - 1), st.integers(0, 255), st.integers(0, 2**16 - 1)
@@ -30,8 +30,7 @@ visits = st.builds(
     marks=st.integers(0, 511).map(Mark),
     outcome=st.sampled_from(Outcome),
     kind=st.sampled_from(PageKind),
-    **dict.fromkeys(["failures", "priority"], byte),
-    loading=st.sampled_from(Loading),
+    failures=byte,
     **dict.fromkeys(
         [
             "etag",

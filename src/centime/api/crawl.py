@@ -29,6 +29,7 @@ from centime.api.reader import Reader
 from centime.crawl.engine.loop import STOPPED, Engine, Limits
 from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
+from centime.crawl.report.statistics import ended_in_words
 from centime.crawl.search.indexer import indexing
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
 from centime.model.errors import BadInput, InUse
@@ -88,7 +89,8 @@ class Crawl:
         seconds: float | str | None = None,
     ) -> str:
         """Crawls until nothing is left, `until` returns True (it is called after each turn), or a limit is reached:
-        `pages` fetched or `seconds` passed ("90", "2h") in this call. Returns the reason in words.
+        `pages` fetched or `seconds` passed ("90", "2h") in this call. Returns the reason in words, and if pages are
+        longer than `most_page_bytes`, how many.
 
         The crawl stays open: call `run` or `step` again, or `close`. InUse: another call runs it.
         """
@@ -218,7 +220,7 @@ class Crawl:
         while self._engine.step():
             if until is not None and until(self):
                 return "until"
-        return self._engine.run_facts.ending
+        return ended_in_words(self._engine.run_facts.ending, self._writer)
 
     def _run_and_leave(self, until: Callable[["Crawl"], bool] | None, limits: Limits) -> str:
         """Runs, and ends the fetchers, which would die with this thread; the next call starts others."""

@@ -38,7 +38,6 @@ class SitemapEntry:
     url: str
     modified: float = 0.0  # seconds since the epoch; 0 if missing
     frequency: str = ""  # always, hourly, daily, weekly, monthly, yearly or never
-    priority: float = 0.5
     published: float = 0.0  # news extension only
     title: str = ""  # news extension only
 
@@ -136,19 +135,9 @@ def _entry(record: Record, url: str) -> SitemapEntry:
         url=url,
         modified=moment(record.text("lastmod")),
         frequency=frequency if frequency in _FREQUENCIES else "",
-        priority=_priority(record.text("priority")),
         published=moment(record.text("publication_date")),
         title=record.text("title"),
     )
-
-
-def _priority(text: str) -> float:
-    """A priority from 0 to 1; the protocol's default, 0.5, if unparsable."""
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.5
-    return value if 0.0 <= value <= 1.0 else 0.5
 
 
 def _unpacked(body: bytes, most: int = MOST_BYTES) -> tuple[bytes, str]:

@@ -51,7 +51,7 @@ _ROLES = {
     ENDS_P: "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul "
     "xmp dd dt",
-    RAW: "script style xmp iframe noembed noframes textarea title plaintext",
+    RAW: "script style xmp iframe noembed textarea title plaintext",
     # Cannot be inside SVG or MathML, so it ends them.
     BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
     "menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var",

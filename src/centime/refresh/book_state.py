@@ -16,8 +16,8 @@ from centime.refresh.tables import (
     HOST_LIMIT,
     LIMIT,
     MEAN,
+    NEXT_BEND,
     NEXT_SLOPE,
-    SLOPE,
     STALE,
     URGENT,
     RefreshTables,
@@ -80,7 +80,7 @@ def _start_priors(t: RefreshTables) -> None:
     t.records["b"][:] = (t.records["b"].view(np.uint32) & np.uint32(0xFFFFFF00)).view(np.float32)
     t.records["flags"] &= np.uint8(CLASS_BIT - 1)
     mean = float(t.facts[MEAN])
-    t.facts[[SLOPE, NEXT_SLOPE]] = 0.0
+    t.facts[[NEXT_BEND, NEXT_SLOPE]] = 0.0
     for array in (t.means, t.host_rates, t.host_pages, t.class_rates, t.class_pages, t.shares, t.pooled):
         array[:] = 0
     t.factors[:] = 1.0

@@ -105,7 +105,7 @@ def _learn(
         note_read(t, m, interval, verdict == QUIET)
     explain(t, m, interval, shown)
     kept = kept_share(t.explained[OLD, 0], t.explained[NEW, 0], interval)
-    widen = interval < SHORT and kept < SURE
+    widen = verdict == QUIET and interval < SHORT and kept < SURE
     if not widen:
         n, v = kept * n, kept * v
     if verdict == QUIET:
@@ -157,7 +157,7 @@ def _join(t: RefreshTables, calendar: Calendar, page: Whole, host: Whole, import
         record["flags"] = np.uint8(np.int64(record["flags"]) | INSIDE | FILED)
         cost = cost_of(t, page)
         shape, rate = belief_of(t, page, host, importance, cost)
-        age = next_age(t, page, shape, rate, importance, cost, t.facts[THRESHOLD])
+        age = next_age(t, page, host, shape, rate, importance, cost, t.facts[THRESHOLD])
         file_page(calendar, t.records, page, read_time(t, page) + age)
 
 

@@ -3,7 +3,8 @@
 `belief_of` returns the belief itself. The index, the due age and the demand use the belief of decisions: the rate of
 deaths (`learning/mortality.py`) is added to the mean, because a page that is gone is a stale copy too.
 
-A probe is a read of a page that is not due. Its age is drawn from an exponential distribution, so that probes come at
+A test is a read of a page that is given up, at an age that shows whether it is too fast (`learning/information.py`). A
+probe is a read of a page that is not due. Its age is drawn from an exponential distribution, so that probes come at
 all ages, from the first day on, and no page is never read: its mean is PROBING/sqrt(x), with PROBING such that all
 probes together take their share of the budget (`sweep.py`).
 """
@@ -16,6 +17,7 @@ from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.refresh.curves import guess_ratio, row_of
 from centime.refresh.demand import add_demand
 from centime.refresh.learning.evidence import UNIT, stored_interval
+from centime.refresh.learning.information import AGE, HORIZON, STALE, gain_of_test
 from centime.refresh.learning.posterior import fresh_shares, matching_gamma, mean_gamma, mean_octaves, weigh
 from centime.refresh.tables import (
     ALPHA,
@@ -191,16 +193,62 @@ def probe_age(t: RefreshTables, page: Whole, importance: float) -> float:
     return -mean * math.log((drawn_number(t, page, 0) + 0.5) / PRIME)
 
 
-@bare_inlined
-def next_age(
-    t: RefreshTables, page: Whole, shape: float, rate: float, importance: float, cost: float, threshold: float
+@bare_part
+def age_of_test(
+    t: RefreshTables, m: float, shape: float, rate: float, scale: float, threshold: float, age: float
 ) -> float:
-    """The age at which the page is due, by its worth or for a probe."""
-    decided = with_deaths(t, shape, rate)
-    age = due_age(t, decided[0], decided[1], scale_of(t, importance, cost), threshold)
+    """The age at which the page is tested, whose posterior is in `scratch` and which is due at an age; infinity if a
+    test does not pay.
+    """
+    if t.facts[ALPHA] > 0.0 or not t.facts[BETA] > 0.0 or not threshold > 0.0:
+        return math.inf
+    if age < LONGEST and math.exp(-shape * math.log1p(age / rate)) > STALE:
+        return math.inf
+    w = float(threshold / (scale * t.facts[BETA]))
+    if HORIZON * gain_of_test(t, m, w) <= w:
+        return math.inf
+    return AGE * w
+
+
+@bare_part
+def sooner(
+    t: RefreshTables,
+    page: Whole,
+    m: float,
+    shape: float,
+    rate: float,
+    importance: float,
+    cost: float,
+    threshold: float,
+    age: float,
+) -> float:
+    """The age at which the page is read next, which is due at an age by its worth: sooner for a test or a probe. Its
+    posterior is in `scratch`.
+    """
     if t.facts[RULE] != OPTIMAL or t.facts[PROBING] == 0.0 or math.isinf(threshold):
         return age
-    return min(age, max(probe_age(t, page, importance), float(t.facts[LEAST_INTERVAL])))
+    early = min(
+        probe_age(t, page, importance), age_of_test(t, m, shape, rate, scale_of(t, importance, cost), threshold, age)
+    )
+    return min(age, max(early, float(t.facts[LEAST_INTERVAL])))
+
+
+@bare_inlined
+def next_age(
+    t: RefreshTables,
+    page: Whole,
+    host: Whole,
+    shape: float,
+    rate: float,
+    importance: float,
+    cost: float,
+    threshold: float,
+) -> float:
+    """The age at which the page is due, by its worth, for a test or for a probe. Its posterior is in `scratch`."""
+    decided = with_deaths(t, shape, rate)
+    age = due_age(t, decided[0], decided[1], scale_of(t, importance, cost), threshold)
+    m = mean_of_page(t, page, host)
+    return sooner(t, page, m, decided[0], decided[1], importance, cost, threshold, age)
 
 
 @bare_part

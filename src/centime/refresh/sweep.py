@@ -48,10 +48,10 @@ from centime.refresh.page_record import (
     mean_of_host,
     mean_of_page,
     next_age,
-    probe_age,
     read_time,
     scale_of,
     set_class,
+    sooner,
     tally,
     weigh_page,
     with_deaths,
@@ -82,13 +82,11 @@ from centime.refresh.tables import (
     PROBING,
     RATED,
     RATES,
-    RULE,
     SOUND,
     THRESHOLD,
     URGENT,
     RefreshTables,
 )
-from centime.refresh.worth import OPTIMAL
 
 LENGTH = 512
 FEWEST_PAGES = 4096
@@ -99,7 +97,7 @@ LOOK_AGAIN = 1.05
 """A due page that `inspect` returned is inspected again at this multiple of its age."""
 LEAST_EXACT, MOST_EXACT = 0.5, 2.0
 PROBE_WORTH = 2.0
-"""The worth of a page that is due for a probe, in thresholds: it must not wait behind pages that are just due."""
+"""The worth of a page that is due for a test or a probe, in thresholds: it must not wait behind pages just due."""
 PROBE_SHARE, FIRST_PROBE_SHARE, PROBES_HALVED_AFTER = 0.01, 0.03, 0.25
 
 
@@ -204,7 +202,6 @@ def sweep_pages(
 ) -> None:
     """Files pages that are inside anew and adds them to the new sums."""
     t.facts[GUESSED] -= demand_at(t.demand[1], t.facts[THRESHOLD])
-    probes = t.facts[RULE] == OPTIMAL and t.facts[PROBING] > 0.0 and not math.isinf(t.facts[THRESHOLD])
     for i in range(pages.size):
         page, host = pages[i], hosts[i]
         record = t.records[page]
@@ -222,9 +219,7 @@ def sweep_pages(
         age = due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), t.facts[THRESHOLD])
         t.facts[ASKED] += cost / age
         t.facts[PROBED] += cost * math.sqrt(max(importance[i], LEAST_IMPORTANCE))
-        if probes:
-            age = min(age, max(probe_age(t, page, importance[i]), t.facts[LEAST_INTERVAL]))
-        time = read + age
+        time = read + sooner(t, page, m, decided[0], decided[1], importance[i], cost, t.facts[THRESHOLD], age)
         if time > now:
             file_page(calendar, t.records, page, time)
         elif record["flags"] & HANDED:
@@ -264,7 +259,7 @@ def judge_pages(
         worth = index_of(t, decided[0], decided[1], scale_of(t, importance[i], cost), age)
         after = math.nan
         if worth < threshold:
-            after = next_age(t, page, shape, rate, importance[i], cost, threshold)
+            after = next_age(t, page, hosts[i], shape, rate, importance[i], cost, threshold)
             if age >= after * _SLACK:
                 worth = PROBE_WORTH * threshold
         if age >= t.facts[LEAST_INTERVAL] and worth >= threshold * _SLACK:
@@ -275,7 +270,7 @@ def judge_pages(
             file_page(calendar, t.records, page, read + LOOK_AGAIN * age)
         else:
             if math.isnan(after):
-                after = next_age(t, page, shape, rate, importance[i], cost, threshold)
+                after = next_age(t, page, hosts[i], shape, rate, importance[i], cost, threshold)
             file_page(calendar, t.records, page, read + after)
     return count
 
@@ -314,7 +309,7 @@ def due_times_of_pages(
         if 0 <= page < t.records.size and t.records[page]["flags"] & INSIDE:
             cost = cost_of(t, page)
             shape, rate = belief_of(t, page, hosts[i], importance[i], cost)
-            age = next_age(t, page, shape, rate, importance[i], cost, threshold)
+            age = next_age(t, page, hosts[i], shape, rate, importance[i], cost, threshold)
             if not probed:
                 decided = with_deaths(t, shape, rate)
                 age = due_age(t, decided[0], decided[1], scale_of(t, importance[i], cost), threshold)

@@ -34,11 +34,11 @@ ALPHA: Final = 1
 BETA: Final = 2
 LEAST_INTERVAL: Final = 3
 BY_BYTES: Final = 4
-SLOPE: Final = 5  # octaves of the usual rate by a class of importance
+NEXT_BEND: Final = 5  # of the next pass
 MEAN: Final = 6  # m, the usual rate, of hosts without one of their own
 THRESHOLD: Final = 7
 HIGHEST_THRESHOLD: Final = 8  # that any page was filed under since the last pass began
-NEXT_SLOPE: Final = 9  # of the next pass
+NEXT_SLOPE: Final = 9  # of the next pass: octaves of the usual rate by a class of importance
 NEXT_MEAN: Final = 10
 CLOCK: Final = 11  # the latest time of an inspection
 LEVEL: Final = 12  # the threshold when the last pass began; beliefs are exact near the ages that it demands
@@ -101,6 +101,7 @@ class RefreshTables(NamedTuple):
     prior: npt.NDArray[np.float64]  # how fresh a copy is by the prior, by age
     ratios: npt.NDArray[np.float64]  # of the rates of the grid to the usual one
     logs: npt.NDArray[np.float64]  # of 1 - e^(-x)
+    gains: npt.NDArray[np.float64]  # of tests (`learning/information.py`)
     window: npt.NDArray[np.int64]  # where the posterior of one page is not 0
     scratch: npt.NDArray[np.float64]  # the posterior of one page
     explained: npt.NDArray[np.float64]  # how well it and the prior explain a read
@@ -131,6 +132,7 @@ def empty_refresh_tables() -> RefreshTables:
         prior=np.zeros((3, 0)),
         ratios=np.zeros(0),
         logs=np.zeros(0),
+        gains=np.zeros(0),
         window=np.zeros(2, dtype=np.int64),
         scratch=np.zeros(GRID_POINTS),
         explained=np.zeros((2, 3)),

@@ -1,7 +1,7 @@
 """The record of one visit: the Refresh-Data and the Status-Data of the Xyleme paper (Section 4)."""
 
 from dataclasses import dataclass
-from enum import IntEnum, IntFlag
+from enum import IntFlag
 
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind, Presence
@@ -10,15 +10,12 @@ NO_PAGE = PageId(-1)
 
 
 class Mark(IntFlag):
-    """Flags of a visit; the numbers are written to disk and must not change."""
+    """Flags of a visit; the numbers are written to disk and must not change (16, 32 and 64 are free)."""
 
     CHANGED = 1  # the content differs from the previous read
     TRUNCATED = 2  # the body was longer than the limit
     NOFOLLOW = 4  # the page asks crawlers not to follow its links
     NOINDEX = 8
-    CONDITIONAL = 16  # the request was conditional
-    KEPT = 32  # the body is in the archive
-    LINKS_CUT = 64  # the page had more links than the limit
     SITEMAP = 128  # the page is a sitemap, and its entries are its links
     BROKEN = 256  # the sitemap is damaged: `detail` says how
     NOARCHIVE = 512  # the page asks not to be archived, and was not
@@ -28,15 +25,6 @@ class Mark(IntFlag):
 
 NO_MARK = Mark(0)
 OF_CONTENT = Mark.TRUNCATED | Mark.NOFOLLOW | Mark.NOINDEX | Mark.SITEMAP | Mark.NOARCHIVE  # the same as long as it is
-
-
-class Loading(IntEnum):
-    """The progress of loading a document; the numbers are written to disk and must not change."""
-
-    NOT_WANTED = 0
-    WAITING = 1  # for its DTD or its entities
-    COMPLETE = 2
-    FAILED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +54,6 @@ class Record:
     outcome: Outcome
     kind: PageKind = PageKind.UNREAD
     failures: int = 0  # in a row; 255 stands for 255 or more
-    priority: int = 0
-    loading: Loading = Loading.NOT_WANTED
     presence: Presence = Presence.UNRECORDED
     etag: str = ""
     modified: str = ""  # Last-Modified as the server wrote it

@@ -7,7 +7,7 @@ Together with the URL texts, the link rows and the ledger, they are what the Xyl
                    to the server; signature; numbers of visits and of changes since a base line; kind; importance at
                    that time
     Link-Data      the number of links; the links themselves are in `link_rows.py`
-    Status-Data    the outcome of the attempt, and the progress of loading where a document waits for its entities
+    Status-Data    the outcome of the attempt
 
     record         the fixed head, the lengths of its texts, the texts, the state; padded to 8 bytes
 
@@ -34,21 +34,23 @@ from centime.model.kernel import late_kernel
 from centime.model.outcome import Outcome, PageKind, Presence
 from centime.model.row_batch import Pages
 from centime.store.columns import Columns
-from centime.store.record import Loading, Mark, Record
+from centime.store.record import Mark, Record
 
 UNIT = 8
 LONGEST_TEXT = 4096
 
-_NUMBERS = {  # struct code and numpy type: the fields of this type, in the order of the file
-    ("I", "<u4"): ("page", "previous"),
-    ("d", "<f8"): ("time", "first_time", "changed_time", "modified_time", "baseline_time", "importance"),
-    ("Q", "<u8"): ("signature",),
-    ("16s", "V16"): ("digest",),
-    ("L", "<u4"): ("visits", "changes", "wire_bytes", "body_bytes", "latency_milliseconds", "links"),
-    ("i", "<i4"): ("redirect",),
-    ("H", "<u2"): ("status", "depth", "marks"),
-    ("B", "u1"): ("outcome", "kind", "failures", "priority", "loading", "presence"),
-}
+_NUMBERS = (  # struct code, numpy type, and the fields of this type, in the order of the file
+    ("I", "<u4", ("page", "previous")),
+    ("d", "<f8", ("time", "first_time", "changed_time", "modified_time", "baseline_time", "importance")),
+    ("Q", "<u8", ("signature",)),
+    ("16s", "V16", ("digest",)),
+    ("L", "<u4", ("visits", "changes", "wire_bytes", "body_bytes", "latency_milliseconds", "links")),
+    ("i", "<i4", ("redirect",)),
+    ("H", "<u2", ("status", "depth", "marks")),
+    ("B", "u1", ("outcome", "kind", "failures")),
+    ("2x", "V2", ("",)),  # free, and 0
+    ("B", "u1", ("presence",)),
+)
 _TEXT_FIELDS = (
     "etag",
     "modified",
@@ -60,23 +62,22 @@ _TEXT_FIELDS = (
     "language",
     "refused",
 )
-_HEAD = Struct("<" + "".join(code * len(names) for (code, _), names in _NUMBERS.items()))
+_HEAD = Struct("<" + "".join(code * len(names) for code, _, names in _NUMBERS))
 _LENGTHS = Struct(f"<{len(_TEXT_FIELDS) + 1}H")
 REFERENCE = Struct("<BI")  # a zero in place of STATE, and the place of a record; then its hidden bytes
 STATE = b"\1"
-_NAMES = [name for names in _NUMBERS.values() for name in names]
+_NAMES = [name for _, _, names in _NUMBERS for name in names if name]
 _ENUMS: Mapping[str, Callable[[int], int]] = {
     "outcome": Outcome,
     "kind": PageKind,
     "marks": Mark,
-    "loading": Loading,
     "presence": Presence,
 }
 _VALIDATORS = 2  # the first two texts, etag and modified: useless if truncated
 _head_of, _texts_of = attrgetter(*_NAMES), attrgetter(*_TEXT_FIELDS)
 _PREVIOUS, _FAILURES = _NAMES.index("previous"), _NAMES.index("failures")
 
-HEAD_TYPE = np.dtype([(name, kind) for (_, kind), names in _NUMBERS.items() for name in names])
+HEAD_TYPE = np.dtype([(name or "reserved", kind) for _, kind, names in _NUMBERS for name in names])
 
 
 HEAD_BYTES_OF_RECORD = _HEAD.size + _LENGTHS.size  # before its texts

@@ -138,6 +138,31 @@ class _Answer(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None: ...
 
 
+class _Disallowing(_Answer):
+    """Answers every request with rules that disallow one page."""
+
+    def do_GET(self) -> None:
+        said = b"User-agent: *\nDisallow: /no\n" if self.path == "/robots.txt" else b"<a href=/no>x</a>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain" if self.path == "/robots.txt" else "text/html")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+
+def test_a_crawl_counts_what_robots_txt_disallows_among_what_it_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Disallowing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        seed = f"http://127.0.0.1:{server.server_port}/"
+        assert crawl(tmp_path / "c", seed, "--allow-network", "127.0.0.0/8", "--workers", "1", "--json") == 0
+        server.shutdown()
+    said = json.loads(capsys.readouterr().out)
+    assert said["refused"] == {"robots": 1}
+    assert "1 URL that pages link to was refused: 1 robots" in said["ended"]
+
+
 def test_a_crawl_whose_pages_are_all_gone_now_has_read_pages_and_succeeds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

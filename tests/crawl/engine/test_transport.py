@@ -195,7 +195,7 @@ def test_the_message_at_the_end_names_transient_failures(tmp_path: Path) -> None
     world.outcomes = {3: Outcome.TIMED_OUT}
     with crawl(tmp_path / "c") as opened:
         engine = Engine(opened, transport=lambda: InMemory(world, clock), clock=clock)
-        assert "1 pages failed and are due again" in engine.run()
+        assert "1 page failed and is due again" in engine.run()
 
 
 @pytest.mark.parametrize("seconds", [20.0, 100.0])

@@ -491,7 +491,8 @@ def _crawl(
     ):
         from centime.cli.crawl.stopping import stopped_by_signals
         from centime.cli.crawl.view import CrawlView
-        from centime.crawl.report.statistics import truncated_in_words
+        from centime.crawl.report.statistics import ended_in_words, refused_counts
+        from centime.crawl.report.visits import last_visits
         from centime.crawl.search.indexer import indexing
         from centime.processes.window import serving_beside
 
@@ -543,11 +544,16 @@ def _crawl(
             say(f"{folder}: {one}")
         if not said:  # a subscription may have come meanwhile
             _say_what_is_held_back(opened)
-        facts = opened.statistics(crawl.now()) | {
-            "ended": "; ".join(filter(None, (ending, truncated_in_words(opened)))),
-            "visits_now": crawl.run_facts.visits,
-            "seconds": view.seconds,
-        }
+        refused = refused_counts(opened, last_visits(opened.shard.pages, "outcome", "visits"))
+        facts = (
+            opened.statistics(crawl.now())
+            | refused
+            | {
+                "ended": ended_in_words(ending, opened),
+                "visits_now": crawl.run_facts.visits,
+                "seconds": view.seconds,
+            }
+        )
         show(facts | {"top": opened.top(10)}, as_json=as_json)
         trouble = _trouble(crawl)
         if trouble and ending != engine.STOPPED:

@@ -381,7 +381,8 @@ class Engine:
             return f"no host is ready: {waiting} pages wait for their hosts, the first for {wait}; run again later"
         if again:
             due = self.shard.placement.retries.earliest() - now
-            failed = f"{again} pages failed and are due again, the first in {due:.0f} s"
+            failed = "1 page failed and is" if again == 1 else f"{again} pages failed and are"
+            failed += f" due again, the first in {due:.0f} s"
             return f"everything known was read, but {failed}; run again later{self._refused()}"
         if not self.shard.ever_read:
             return f"nothing could be read: {self.first_seed()}"

@@ -49,6 +49,13 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     return facts
 
 
+def is_early(opened: CrawlState, page: PageId) -> bool:
+    """Whether a page in the refresh book is read next before that is worth its cost: for a test or a probe."""
+    book, pages = opened.shard.refreshing.book, np.array([page], dtype=np.int64)
+    value = opened.shard.value(pages)
+    return bool(book.due_times(pages, value)[0] < book.due_times(pages, value, probed=False)[0])
+
+
 def change_pattern(opened: CrawlState, page: PageId, host: HostId) -> Pattern:
     """How the changes of a page are spread over time, by its reads and by those of some pages of its host."""
     records = opened.shard.pages.records

@@ -10,7 +10,7 @@ import numpy as np
 from centime.change.noise import RESTLESS
 from centime.change.page_state import unpacked
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.freshness import refresh_facts
+from centime.crawl.report.freshness import is_early, refresh_facts
 from centime.crawl.report.interest import page_interest
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
@@ -148,7 +148,9 @@ def _not_waiting(opened: CrawlState, last: Record | None, due: str) -> Facts:
     after = opened.settings.refresh_after
     if due and opened.settings.continuous:
         never = "it changes too often, or is too unimportant, for the budget: no age makes a read worth its cost"
-        return {"next": due, "why": never if due == "never" else "a read will then be worth its cost"}
+        early = "by then it is not worth its cost: the crawl looks whether it changes less often than it seems to"
+        worth = early if is_early(opened, last.page) else "a read will then be worth its cost"
+        return {"next": due, "why": never if due == "never" else worth}
     if PageKind.HTML <= last.kind <= PageKind.OTHER:
         if after is not None:
             return {"next": moment(last.time + after), "why": f"it was read, and --refresh-after is {after:g} seconds"}

@@ -32,7 +32,7 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {
         **opened.statistics(now),
-        **_robots(opened, found),
+        **refused_counts(opened, found),
         **_refresh(opened, now),
         **wanted_counts(opened, now),
         "created": moment(folder.created),
@@ -64,13 +64,15 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     }
 
 
-def truncated_in_words(opened: CrawlState) -> str:
-    """How many pages were longer than the limit at their last visit, in words; empty if none."""
+def ended_in_words(ending: str, opened: CrawlState) -> str:
+    """Why a run ended, and how many pages were longer than the limit at their last visit."""
     marks = last_visits(opened.shard.pages, "marks")["marks"]
     count = int(np.count_nonzero(marks & Mark.TRUNCATED))
+    if not count:
+        return ending
     pages = "1 page is" if count == 1 else f"{count} pages are"
     most = opened.settings.most_page_bytes
-    return f"{pages} longer than --most-page-bytes {most}: the rest was not read" if count else ""
+    return f"{ending}; {pages} longer than --most-page-bytes {most}: the rest was not read"
 
 
 def _broken_sitemaps(opened: CrawlState, marks: npt.NDArray[np.uint16]) -> list[dict[str, str]]:
@@ -87,7 +89,7 @@ def _versions(folder: CrawlFolder) -> dict[str, int]:
     return {"pages": pages, "versions": versions, "bytes": size}
 
 
-def _robots(opened: CrawlState, found: Columns) -> dict[str, Any]:
+def refused_counts(opened: CrawlState, found: Columns) -> dict[str, Any]:
     """The refused URLs by reason, with the pages that robots.txt disallows or a later pattern excludes."""
     counts = dict(opened.shard.refusals.facts()["refused"])
     for reason, outcome in ((Reason.ROBOTS, Outcome.DISALLOWED), (Reason.EXCLUDE, Outcome.EXCLUDED)):

@@ -26,9 +26,11 @@ So evidence that is contradicted is lost at once (a page that changed eight time
 days), and evidence that is confirmed fades over SLOWNESS·SWITCHING.
 
 After a SHORT interval that share is near 1 whatever the read shows, because h is small, and a page that is read often
-would keep its evidence through a hundred quiet reads in a row. There the evidence becomes as wide as the mixture of
-both explanations (`widened`): its mean hardly moves, but the next quiet reads move it. After long intervals the mixture
-forgets too much (`docs/decisions/refresh-on-other-processes.md`).
+would keep its evidence through a hundred quiet reads in a row. So a quiet read after a short interval makes the
+evidence as wide as the mixture of both explanations (`widened`): its mean hardly moves, but the next quiet reads move
+it. After long intervals the mixture forgets too much. It is not for reads that show a change: a prior with a heavy tail
+of fast rates explains each of them a little, and its mean square is large, so changes that were expected cost up to
+half of the evidence (`docs/decisions/refresh-on-other-processes.md`).
 
 Traps: n is stored in units of 1/1024 in 16 bits; `stored` scales n and v down together when n would not fit. c takes
 the last 8 bits of v, in steps of an eighth of an octave: 0 for c = 0. A step is drawn, because rounding to the nearest

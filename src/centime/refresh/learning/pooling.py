@@ -9,12 +9,15 @@ from the posteriors p_i of the pages with evidence:
     e_i     = E log2 λ_i, but at least log2 of 1/(4v)
     M       = mean of e_i less the octaves of the page's class of importance
     M_h     = (Σ_h e_i less those octaves + STRENGTH·M) / (n_h + STRENGTH)           a host of few pages is near M
-    octaves = SLOPE · (class - mean class), the line through e_i - M_h by classes of importance
+    octaves = slope·z + bend·b(z), z = class - mean class, the line through e_i - M_h by classes of importance
+    b(z)    = z² within SPREADS standard deviations of z, and straight beyond
 
 so that m = 2^(M_h + octaves). Logarithms are pooled: they are spread far less than rates (the mean rate of fifty pages
 of a Pareto law is wrong by a factor of three), and the fastest host does not move a thousand quiet pages. Importance
-counts as a line, with one slope: where important pages change faster they are read more often, and decided what was
-believed of all others; one factor for each class needs more evidence than a slow crawl has.
+counts as a line with a slope and a bend: where important pages change faster they are read more often, and decided what
+was believed of all others; one factor for each class needs more evidence than a slow crawl has. Rates have a floor (no
+page is seen to be slower than the crawl is old), so where they grow with importance the line bends upwards; a straight
+one took the most important pages for four times slower than they were, and read them in vain.
 
 A step moves only as far as the evidence outweighs the prior. So if a pass moves the priors by a tenth or more, further
 steps follow at once on a sample of pages, for one factor on all rates (`settle`).
@@ -30,6 +33,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import bare_kernel
 from centime.refresh.learning.evidence import UNIT, stored_interval
+from centime.refresh.learning.information import gains_of_tests
 from centime.refresh.learning.posterior import (
     AGE_COUNT,
     CENTRE,
@@ -47,11 +51,11 @@ from centime.refresh.tables import (
     MEAN,
     MOVED,
     MOVES,
+    NEXT_BEND,
     NEXT_MEAN,
     NEXT_SLOPE,
     RATED,
     RATES,
-    SLOPE,
     RefreshTables,
 )
 
@@ -61,12 +65,13 @@ Pages = npt.NDArray[np.int64]
 FIRST_SPREAD = 3.0  # octaves, of the first law, which is lognormal
 FIRST_PAGES = 0.5
 STRENGTH = 16.0
-CLASS_STRENGTH = 300.0
+CLASS_STRENGTH, BEND_STRENGTH = 300.0, 3_000.0
 SMOOTHING = 0.05
 LEAST_WEIGHT = 1e-7
 LEAST_MEAN, MOST_MEAN = 1.0 / (150 * 86_400.0), 10.0
 """Of a usual rate: the grid reaches ten octaves up, and pages that change several times a day must be on it."""
-MOST_SLOPE = 2.0
+MOST_SLOPE, MOST_BEND = 2.0, 0.15
+SPREADS = 2.0
 SAMPLE = 1024
 _STEPS = 32  # at most, on the sample
 _NOTABLE = 0.15  # octaves
@@ -90,7 +95,7 @@ def mean_factor(weights: Floats) -> float:
 
 def with_prior(t: RefreshTables, mean_rate: float) -> RefreshTables:
     """The tables with the first prior, of this mean rate, and with what is computed from it."""
-    t = t._replace(logs=logs_of_change(), ratios=ratios(), prior=np.zeros((3, AGE_COUNT)))
+    t = t._replace(logs=logs_of_change(), gains=gains_of_tests(), ratios=ratios(), prior=np.zeros((3, AGE_COUNT)))
     start_prior(t, mean_rate)
     return t
 
@@ -116,7 +121,7 @@ def derive_from_weights(t: RefreshTables) -> None:
 
 def begin_pooling(t: RefreshTables) -> None:
     """Puts the priors that the last pass found into effect and clears the sums for the next pass."""
-    t.facts[SLOPE], t.facts[MEAN] = t.facts[NEXT_SLOPE], t.facts[NEXT_MEAN]
+    t.facts[MEAN] = t.facts[NEXT_MEAN]
     t.means[:] = _next_means(t)
     t.factors[:] = _next_factors(t)
     set_weights(t)
@@ -143,17 +148,35 @@ def _next_factors(t: RefreshTables) -> Floats:
     whole = float(t.class_pages.sum())
     if whole == 0.0:
         return t.factors.copy()
-    place = np.arange(CLASSES) - _mean_class(t)
-    factors = np.exp2(t.facts[NEXT_SLOPE] * place)
+    octaves = t.facts[NEXT_SLOPE] * _places(t) + t.facts[NEXT_BEND] * _bend(t)
+    octaves -= float((t.class_pages * octaves).sum()) / whole
+    factors = np.exp2(octaves)
     factors[0] = 1.0
     return np.asarray(factors)
 
 
-def _slope(t: RefreshTables) -> float:
-    """The slope of the line through the mean octaves of the classes, weighted by their pages."""
-    counted = t.class_pages
-    place = np.arange(CLASSES) - _mean_class(t)
-    return _bounded(float((place * t.class_rates).sum()) / (float((counted * place * place).sum()) + CLASS_STRENGTH))
+def _learn_line(t: RefreshTables) -> None:
+    """Finds the slope and the bend of the line through the mean octaves of the classes, weighted by their pages."""
+    terms = np.stack([np.ones(CLASSES), _places(t), _bend(t)])
+    normal = (terms * t.class_pages) @ terms.T + np.diag([1e-6, CLASS_STRENGTH, BEND_STRENGTH])
+    bend = float(np.linalg.solve(normal, terms @ t.class_rates)[2])
+    t.facts[NEXT_BEND] = bend = min(max(bend, 0.0), MOST_BEND)  # downwards it was chance, and cost freshness
+    rest = terms @ (t.class_rates - bend * t.class_pages * terms[2])
+    t.facts[NEXT_SLOPE] = _bounded(float(np.linalg.solve(normal[:2, :2], rest[:2])[1]))
+
+
+def _places(t: RefreshTables) -> Floats:
+    """The place of each class, from the mean class."""
+    return np.arange(CLASSES, dtype=np.float64) - np.float64(_mean_class(t))
+
+
+def _bend(t: RefreshTables) -> Floats:
+    """The square of the place of each class, but straight beyond SPREADS standard deviations."""
+    place = np.abs(_places(t))
+    whole = max(float(t.class_pages.sum()), 1.0)
+    edge = SPREADS * math.sqrt(float((t.class_pages * place * place).sum()) / whole)
+    bent = np.where(place < edge, place * place, edge * (2.0 * place - edge))
+    return np.asarray(bent, dtype=np.float64)
 
 
 def _mean_class(t: RefreshTables) -> float:
@@ -182,7 +205,7 @@ def end_pooling(t: RefreshTables) -> None:
     wanted = float(t.pooled[RATES]) / pages
     octaves = min(max(wanted, math.log2(LEAST_MEAN)), math.log2(MOST_MEAN))
     t.facts[NEXT_MEAN] = math.exp2(octaves)
-    t.facts[NEXT_SLOPE] = _slope(t)
+    _learn_line(t)
     t.next_weights[:] = _next_weights(t, pages, float(t.pooled[MOVES]) / pages + octaves - wanted)
     t.counts[MOVED] = abs(math.log2(t.facts[NEXT_MEAN] / t.facts[MEAN])) > _NOTABLE
 
@@ -197,13 +220,14 @@ def settle(t: RefreshTables, pages: Pages, hosts: Pages) -> None:
     means[means == 0.0] = t.facts[NEXT_MEAN]
     classes = (t.records["flags"][pages] // CLASS_BIT).astype(np.int64) % CLASSES
     place = np.where(classes > 0, classes - _mean_class(t), 0.0)
+    bent = np.log2(_next_factors(t))[classes] - t.facts[NEXT_SLOPE] * place
     squares, strength = float((place * place).sum()), CLASS_STRENGTH * len(pages) / max(1.0, float(t.pooled[RATED]))
     lowest, highest = math.log2(LEAST_MEAN / t.facts[NEXT_MEAN]), math.log2(MOST_MEAN / t.facts[NEXT_MEAN])
     octaves, slope, moved = 0.0, float(t.facts[NEXT_SLOPE]), np.empty(len(pages))
     for _ in range(_STEPS):
         t.log_weights[:] = np.log(t.next_weights)
         t.shares[:] = 0.0
-        _write_moves(t, pages, means * np.exp2(octaves + slope * place), moved)
+        _write_moves(t, pages, means * np.exp2(octaves + slope * place + bent), moved)
         step = min(max(octaves + float(moved.mean()), lowest), highest) - octaves
         t.next_weights[:] = _next_weights(t, len(pages), step)
         octaves += step
