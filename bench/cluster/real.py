@@ -6,8 +6,9 @@
     keeper     the process that keeps replicas of a node gets SIGKILL
     all        the coordinator gets SIGKILL, and with it every process; the next run resumes
 
-In the end every page that the web has was read, every law of `centime check` holds in all partitions and between them,
-what a replica had was not visited again, and no host was asked within its delay by whomever.
+In the end no known page waits, every law of `centime check` holds in all partitions and between them, the error is
+certified, and no host was asked within half of its delay by whomever. Whether what a replica had is visited again is
+checked by a test (`tests/cluster/test_local.py`), not here.
 """
 
 import os
