@@ -93,7 +93,7 @@ bench-warehouse: $(READY) ## measure versions, diffs and search of real document
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.paths
 
-bench-cluster: $(READY) ## measure a ledger that is divided among partitions, and simulate 10 000 crashes of clusters
+bench-cluster: $(READY) ## measure a ledger that is divided among partitions, simulate 10 000 crashes of clusters, kill real ones
 	$(BIN)/python -m bench.cluster $(if $(GRAPH),--graph $(GRAPH))
 
 bench-serve: $(READY) ## measure the window over a crawl of a million pages: latency, clients, what the crawl loses

@@ -34,7 +34,7 @@ def start_children() -> None:
 
 def _forked(self: ChildProcess, module: str, first: bytes, spare: Spare | None = None) -> None:
     if spare is None and module in MAINS:
-        spare = spares._fork(lambda connection: _work(MAINS[module], connection), [])
+        spare = spares.fork_spare(lambda connection: _work(MAINS[module], connection), [])
     _start(self, module, first, spare)
 
 

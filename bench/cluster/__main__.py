@@ -1,4 +1,4 @@
-"""Prints the figures of a divided ledger, then simulates crashes of clusters until there were enough."""
+"""Prints the figures of a divided ledger, then simulates crashes of clusters and kills real ones."""
 
 import argparse
 import sys
@@ -11,6 +11,7 @@ from time import perf_counter
 from rich.console import Console
 
 from bench.cluster.figures import entries, levels, memory, rate, transfers
+from bench.cluster.real import real
 from bench.cluster.world import FAULTS
 from bench.cluster.worlds import room_for_worlds, worlds
 from bench.figure import Figure
@@ -18,6 +19,7 @@ from bench.report import report
 from centime.model.kernel import compile_at_once
 
 CRASHES = 10_000
+FAULTED = 200
 TURNS = 24  # of a world here: more faults for each folder that is opened
 EACH = 20  # worlds between two lines of progress
 
@@ -40,10 +42,11 @@ def crashes(wanted: int, first: int) -> Iterator[Figure]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.cluster", description=__doc__)
-    parts = ("levels", "transfers", "entries", "memory", "rate", "crashes")
+    parts = ("levels", "transfers", "entries", "memory", "rate", "crashes", "real")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"which: {', '.join(parts)} (default: all)")
     parser.add_argument("--graph", type=Path, help="a real link graph beside the generated ones")
     parser.add_argument("--crashes", type=int, default=CRASHES, help=f"how many to simulate (default: {CRASHES})")
+    parser.add_argument("--faults", type=int, default=FAULTED, help=f"of real processes (default: {FAULTED})")
     parser.add_argument("--seed", type=int, default=0, help="of the first simulated cluster (default: 0)")
     parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
     chosen = parser.parse_args()
@@ -58,6 +61,7 @@ def main() -> int:
             "memory": memory,
             "rate": rate,
             "crashes": lambda: crashes(chosen.crashes, chosen.seed),
+            "real": lambda: real(chosen.faults, chosen.seed),
         },
         chosen.parts or parts,
         as_json=chosen.json,

@@ -13,6 +13,7 @@ from bench.crawl_shard import SETTINGS, MadeUp
 from bench.figure import Figure
 from bench.settling import settle_cold
 from centime.crawl.engine.opening import open_writer
+from centime.crawl.engine.writer import CrawlWriter
 from centime.lab.synthetic.graphs import graph_named
 from centime.ledger.partial import PartialLedger
 from centime.ledger.payment import RECEIVED
@@ -131,5 +132,14 @@ def rate() -> Iterator[Figure]:
         for _ in range(RATE_ROUNDS):
             for place, made in enumerate(both):
                 best[place] = max(best[place], made.crawl(RATE_VISITS))
+        before = _journal_bytes(opened)
+        both[-1].crawl(RATE_VISITS)
+        size = (_journal_bytes(opened) - before) / RATE_VISITS
     yield Figure("a crawl of its own", best[0], "visits/s")
     yield Figure("  a partition, over that", best[1] / best[0], "times", "at least", 0.95)
+    yield Figure("  journal of a partition, which a replica is sent", size, "bytes a visit")
+
+
+def _journal_bytes(opened: CrawlWriter) -> int:
+    opened.shard.journal.flush()
+    return sum(path.stat().st_size for path in opened.folder.journal.iterdir())

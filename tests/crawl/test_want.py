@@ -12,7 +12,7 @@ from centime.crawl.check.findings import Findings
 from centime.crawl.check.state import check_state
 from centime.crawl.engine.assembly import shard_state
 from centime.crawl.engine.reader import read_crawl
-from centime.crawl.report.graph import crawl_graph
+from centime.crawl.report.graph import crawl_graph, linked_pages
 from centime.crawl.report.page import about_page
 from centime.crawl.report.plan import plan
 from centime.crawl.report.statistics import all_statistics
@@ -120,7 +120,7 @@ def test_interest_on_line_is_that_of_the_off_line_ranking_within_its_certified_e
         shard = opened.shard
         assert shard.interest is not None
         offline = offline_interest(
-            crawl_graph(opened).graph, shard.interest.are_wanted().astype(np.float64), error=1e-10
+            crawl_graph(linked_pages(opened)).graph, shard.interest.are_wanted().astype(np.float64), error=1e-10
         )
         apart = np.abs(shard.interest.scores() - offline.scores).mean()
         certified = shard.interest.error(shard.pages.rows)

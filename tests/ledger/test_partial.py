@@ -404,7 +404,9 @@ def test_telling_stops_at_the_most_and_goes_on_from_there() -> None:
     ledger.join_proxies(5)
     ledger.visit_many([0], row_of([PROXY + number for number in range(5)]))
     members = np.arange(5, dtype=np.int32)
+    unsent = [ledger.largest_unsent(members), ledger.largest_unsent(members[:0])]
     places, amounts, after = ledger.tell(members, 1, 3)
+    assert unsent == [amounts.max(), 0]
     assert (places.tolist(), after) == ([0, 1, 2], 3)
     assert ledger.told(members) == amounts.sum()
     places, _, after = ledger.tell(members, 1, 3, after)

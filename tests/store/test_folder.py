@@ -112,7 +112,7 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     os.close(sender)
 
 
-@pytest.mark.parametrize("step", ["sync_folder", "sign", "Journal.create", "os.pwrite"])
+@pytest.mark.parametrize("step", ["folder.sync_folder", "folder.sign", "folder.Journal.create", "lock.os.pwrite"])
 def test_a_folder_that_cannot_be_made_can_be_tried_again_by_the_same_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -120,7 +120,7 @@ def test_a_folder_that_cannot_be_made_can_be_tried_again_by_the_same_process(
         raise OSError(errno.ENOSPC, "no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"centime.store.folder.{step}", refused)
+        patch.setattr(f"centime.store.{step}", refused)
         with pytest.raises(OSError, match="no space"):
             CrawlFolder.create(tmp_path / "c", 1.0, {})
     CrawlFolder.create(tmp_path / "c", 1.0, {}).close()

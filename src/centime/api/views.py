@@ -146,9 +146,10 @@ class Pages(View):
     def to_arrow(self) -> "pyarrow.Table":
         """All pages as a table, with the columns of `centime export --format parquet`."""
         pa = arrow()
+        from centime.crawl.report.graph import linked_pages
         from centime.crawl.report.table import SCHEMA, page_batches
 
-        return pa.Table.from_batches(page_batches(self._reader), schema=SCHEMA)
+        return pa.Table.from_batches(page_batches([self._reader], linked_pages(self._reader)), schema=SCHEMA)
 
 
 class Links(View):

@@ -31,7 +31,7 @@ from matplotlib.figure import Figure
 
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.graph import crawl_graph
+from centime.crawl.report.graph import crawl_graph, linked_pages
 from centime.lab.experiment import DAMPING, Experiment, Findings, Row, Step
 from centime.lab.picture import draw_line, name_lines, new_picture
 from centime.lab.synthetic.weblike import host_starts
@@ -182,7 +182,9 @@ def _errors(opened: CrawlState) -> Errors | None:
     certified = None if interest is None else interest.error(rows)
     if interest is None or certified is None:
         return None
-    exact = offline_interest(crawl_graph(opened).graph, interest.are_wanted().astype(np.float64), damping=DAMPING)
+    exact = offline_interest(
+        crawl_graph(linked_pages(opened)).graph, interest.are_wanted().astype(np.float64), damping=DAMPING
+    )
     true = float(np.abs(interest.scores() - exact.scores).mean())
     if true > certified + exact.certified_error:
         raise InterestBroken(f"the certified error of interest {certified} is below the true error {true}")

@@ -118,6 +118,11 @@ class PartialLedger(ExactLedger):
         """What batches have told of these proxies, in all."""
         return int(self._accounts.proxy_money()[proxies, PAID].sum())
 
+    def largest_unsent(self, proxies: npt.NDArray[np.int32]) -> int:
+        """The most that rows carry to one of these proxies and no batch has told yet."""
+        money = self._accounts.proxy_money()[proxies]
+        return int(np.abs(money[:, RECEIVED] - money[:, PAID]).max(initial=0))
+
     def importance(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
         """The importance of these pages, or of all; the mean over all pages of the cluster is 1."""
         accounts, total = self._accounts, self._accounts.sums.plus(self._accounts.others)

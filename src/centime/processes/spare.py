@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from centime.processes.parent import die_with_parent
@@ -56,7 +56,7 @@ def fork_spares(count: int, main: Callable[[int], object]) -> Iterator[list[Spar
     spares: list[Spare] = []
     try:
         while len(spares) < count and threading.active_count() == 1:
-            spares.append(_fork(main, spares))
+            spares.append(fork_spare(main, [other.connection for other in spares]))
         yield spares
     finally:
         for spare in spares:
@@ -66,7 +66,8 @@ def fork_spares(count: int, main: Callable[[int], object]) -> Iterator[list[Spar
             spare.wait(60.0)
 
 
-def _fork(main: Callable[[int], object], others: list[Spare]) -> Spare:
+def fork_spare(main: Callable[[int], object], others: Iterable[socket.socket]) -> Spare:
+    """A child that calls `main` with the number of its socket; `others` are the sockets to other children."""
     ours, theirs = socket.socketpair()
     parent = os.getpid()
     for stream in (sys.stdout, sys.stderr):
@@ -77,7 +78,7 @@ def _fork(main: Callable[[int], object], others: list[Spare]) -> Spare:
         return Spare(pid, ours)
     try:
         die_with_parent(parent)
-        for connection in (ours, *(other.connection for other in others)):
+        for connection in (ours, *others):
             connection.close()  # the others must see when the parent closes its side
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)

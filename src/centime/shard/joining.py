@@ -109,6 +109,7 @@ def _own(
     own = transfers.is_own(fingerprints[unknown])
     away = unknown[~own]
     where = zip(away.tolist(), origins["depth"][away].tolist(), origins["hops"][away].tolist(), strict=True)
+    state.refusals.admitted(fingerprints[away])
     transfers.introduce(fingerprints[away], [Name(urls[place], depth, hops) for place, depth, hops in where])
     return unknown[own]
 
@@ -179,6 +180,8 @@ def take_refused(state: ShardState, visits: list[Visit]) -> None:
         marked = np.frombuffer(visit.refused_for, dtype=np.uint8)
         reasons = marked & np.uint8(TEXT_FOLLOWS - 1)
         unknown = state.pages.table.find(fingerprints) < 0
+        if state.transfers is not None:
+            unknown &= state.transfers.table.find(fingerprints) < 0
         state.refusals.add(fingerprints[unknown], reasons[unknown])
         if visit.refused_texts:
             texts = visit.refused_texts.decode().split("\n")

@@ -20,9 +20,7 @@ Only its owner can read what is written here (`files/disk.py`): it may hold secr
 lock: every file that they read is complete before it gets its name, or only grows.
 """
 
-import fcntl
 import json
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,12 +30,13 @@ from typing import Any
 
 from xxhash import xxh3_64_hexdigest
 
-from centime.files.disk import create_file, make_folder, read_file, sync_folder
+from centime.files.disk import make_folder, read_file, sync_folder
 from centime.files.listing import list_folder, not_a_file
 from centime.files.presence import leads_to
 from centime.files.replacement import replace_file
-from centime.model.errors import BadInput, DamagedFile, FolderGone, InUse, NewFormat, OldFormat
+from centime.model.errors import BadInput, DamagedFile, FolderGone, NewFormat, OldFormat
 from centime.store.journal import HEAD_BYTES, Journal
+from centime.store.lock import LOCK, lock_file, unlock_file
 from centime.store.ownership import OWNER, foreign, sign
 from centime.store.places import misplaced
 
@@ -45,8 +44,8 @@ FORMAT = 3
 PARTS = {"journal": 2, "snapshots": 2, "state": 1, "bodies": 1, "versions": 1, "commands": 2}  # the format of each part
 ABOUT = "centime.json"
 COPY = "centime.copy.json"
+CLUSTER = "cluster.json"  # of a folder whose crawl is divided into partitions (cluster/folder.py)
 MARK = "journal.mark"
-LOCK = "lock"
 BEGUN = (
     LOCK,
     OWNER,
@@ -56,22 +55,19 @@ BEGUN = (
 )  # files that `create` makes before ABOUT
 FIRST_FORMAT_WITH_COPY = 3
 
-_held: set[int] = set()
-
-
-def _release_in_child() -> None:
-    """Closes the locks in a forked child, which must not hold a lock that its parent has released."""
-    for handle in _held:
-        os.close(handle)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_release_in_child)
-
 
 def is_crawl(path: Path) -> bool:
     """Whether this folder is a crawl."""
     return (path / ABOUT).is_file() or ((path / COPY).is_file() and not _is_unused(path))
+
+
+def not_a_crawl(path: Path) -> str:
+    """Why a folder is not one crawl, in words."""
+    if (path / CLUSTER).is_file():
+        return (
+            f"{path}: this is a crawl in partitions, and this command takes one of them: {path / 'partitions' / '00'}"
+        )
+    return f"{path}: this is not a crawl (there is no {ABOUT})"
 
 
 def _is_unused(path: Path) -> bool:
@@ -102,7 +98,7 @@ class About:
 def read_about(path: Path) -> About:
     """Reads `centime.json` of a crawl of any format, or its copy if it is damaged."""
     if not is_crawl(path):
-        raise BadInput(f"{path}: this is not a crawl (there is no {ABOUT})")
+        raise BadInput(not_a_crawl(path))
     if strange := misplaced(path):
         raise DamagedFile(next(iter(strange.values())))
     first, second = _read_about(path / ABOUT), _read_about(path / COPY)
@@ -268,27 +264,12 @@ class CrawlFolder:
 
     def lock(self) -> None:
         """Makes this the only process that may write here; InUse names the process that holds the lock."""
-        handle = create_file(self.path / LOCK, os.O_RDWR)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as trouble:
-            holder = os.pread(handle, 20, 0).decode(errors="replace").strip()
-            os.close(handle)
-            raise InUse(
-                f"{self.path}: a crawl is running here, as process {holder or 'unknown'}; stop it first"
-            ) from trouble
-        _held.add(handle)
-        self._lock = handle
+        self._lock = lock_file(self.path)
         with self._unlocked_on_failure():
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
             about = self.path.stat()
             self._place = (about.st_dev, about.st_ino)
 
     def close(self) -> None:
         """Releases the lock; a forked child has none."""
-        if self._lock in _held:
-            _held.discard(self._lock)
-            fcntl.flock(self._lock, fcntl.LOCK_UN)  # also for a forked child that has not closed it yet
-            os.close(self._lock)
+        unlock_file(self._lock)
         self._lock = -1

@@ -9,6 +9,7 @@ import pytest
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.crawl.report.export import export, export_path
+from centime.crawl.report.graph import linked_pages
 from centime.crawl.report.table import SCHEMA
 from centime.ledger.exact import ExactLedger
 from centime.model.errors import BadInput, BadSetting
@@ -18,7 +19,7 @@ from tests.crawl.report.made import NOW, ROOT, A, B
 
 def test_the_table_has_a_row_for_every_page_with_what_is_known_of_it(small: CrawlReader, tmp_path: Path) -> None:
     path = tmp_path / "pages.parquet"
-    assert export(small, "parquet", path)["pages"] == 10
+    assert export([small], linked_pages(small), "parquet", path)["pages"] == 10
     table = pq.read_table(path)
     assert table.schema.equals(SCHEMA)
     rows = {row["url"]: row for row in table.to_pylist()}
@@ -43,8 +44,8 @@ def test_the_table_has_a_row_for_every_page_with_what_is_known_of_it(small: Craw
 
 
 def test_csv_has_the_same_rows(small: CrawlReader, tmp_path: Path) -> None:
-    export(small, "csv", tmp_path / "pages.csv")
-    export(small, "parquet", tmp_path / "pages.parquet")
+    export([small], linked_pages(small), "csv", tmp_path / "pages.csv")
+    export([small], linked_pages(small), "parquet", tmp_path / "pages.parquet")
     with (tmp_path / "pages.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     expected = pq.read_table(tmp_path / "pages.parquet").to_pylist()
@@ -61,7 +62,7 @@ def test_ranking_an_exported_edge_list_gives_the_ledgers_importance_within_the_c
     opened = read_crawl(box)
     ledger = opened.shard.ledger
     assert isinstance(ledger, ExactLedger)
-    assert export(opened, "edges", tmp_path / name)["links"] == ledger.links
+    assert export([opened], linked_pages(opened), "edges", tmp_path / name)["links"] == ledger.links
     ranking = pagerank(tmp_path / name, damping=ledger.damping, error=1e-10)
     assert ranking.pages == opened.shard.pages.count
     assert ranking.names is not None
@@ -74,7 +75,7 @@ def test_ranking_an_exported_edge_list_gives_the_ledgers_importance_within_the_c
 
 def test_a_webgraph_in_ascii_has_a_line_of_sorted_links_for_every_page(box: Path, tmp_path: Path) -> None:
     opened = read_crawl(box)
-    facts = export(opened, "webgraph-text", tmp_path / "box.graph-txt")
+    facts = export([opened], linked_pages(opened), "webgraph-text", tmp_path / "box.graph-txt")
     head, *lines = (tmp_path / "box.graph-txt").read_text().split("\n")
     assert lines.pop() == ""
     expected = []
@@ -97,7 +98,7 @@ def test_a_failed_export_leaves_the_older_file_and_nothing_else(small: CrawlRead
 
     for form in ("parquet", "webgraph-text"):
         with pytest.raises(KeyboardInterrupt):
-            export(small, form, path, fail)
+            export([small], linked_pages(small), form, path, fail)
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("pages.parquet", "older")]
 
 
@@ -115,4 +116,4 @@ def test_a_bad_path_of_an_export_is_refused_before_any_work(
         with pytest.raises(BadInput, match=sentence):
             export_path(small_folder, "csv", path)
     with pytest.raises(BadInput, match="the name of an edge list ends in"):
-        export(small, "edges", tmp_path / "links.parquet")
+        export([small], linked_pages(small), "edges", tmp_path / "links.parquet")

@@ -27,10 +27,10 @@ def _check(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
       centime check museum
       centime check museum --json
     """
-    from centime.crawl.check.check import check_crawl
+    from centime.cluster.checking import check_any
 
     with progress(1.0, f"checking {folder.name}", quiet=as_json) as step:
-        findings = check_crawl(folder, lambda done, what: step(done, f"checking {what}"))
+        findings = check_any(folder, lambda done, what: step(done, f"checking {what}"))
     problems = [asdict(problem) for problem in findings.problems]
     report: dict[str, object] = {
         "folder": str(folder),

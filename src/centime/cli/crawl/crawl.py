@@ -327,6 +327,19 @@ def _crawl(
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="Longest time for one page. Default: 120s.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local:N", help="Crawl in partitions, run by N nodes on this machine. Default: as the last run."
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None, typer.Option(metavar="N", help="With --cluster: divide the crawl into N partitions. Default: 16.")
+    ] = None,
+    replicas: Annotated[
+        int | None,
+        typer.Option(metavar="0|1", help="With --cluster: nodes that keep a copy of each partition. Default: 0."),
+    ] = None,
     log: Log = None,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
@@ -353,8 +366,10 @@ def _crawl(
       centime crawl news seeds.txt sitemap:https://news.example/sitemap.xml --scope domain --focus /politics/=4
       centime crawl news --continuous --rate 20000/d --fill-rate 5/s
       centime crawl feeds seeds.txt --scope any --want xml
+      centime crawl web seeds.txt --scope any --cluster local:4
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
+    from centime.cluster.folder import is_cluster
     from centime.crawl.engine import loop as engine
     from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.opening import open_writer
@@ -446,6 +461,29 @@ def _crawl(
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     logs = log_settings(*(_word(run[name], name) for name in ("log", "log-level", "log-format")))
     where = "options" if config is None else str(config)
+    if any(one is not None for one in (cluster, partitions, replicas)) or is_cluster(folder):
+        from centime.cli.crawl.clustered import crawl_clustered
+        from centime.cluster.beginning import cluster_run
+
+        if serve is not None:
+            raise BadSetting("serve: the window shows no crawl in partitions yet; leave --serve out")
+        with logged(logs):
+            crawl_clustered(
+                folder,
+                cluster_run(
+                    folder,
+                    words,
+                    given,
+                    limits,
+                    cluster=cluster,
+                    partitions=partitions,
+                    replicas=replicas,
+                    where=where,
+                    trust=trust_folder,
+                ),
+                as_json=as_json,
+            )
+        return
     with (
         logged(logs),
         spare_fetchers(workers) as spares,

@@ -5,7 +5,7 @@ The engine calls `show` when it has time. The view has no thread, because the cr
 
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -13,11 +13,22 @@ from rich.table import Table
 from rich.text import Text
 
 from centime.cli.visible import say, visible
-from centime.crawl.engine.loop import Engine
 
 LINE_SECONDS = 5.0
 LEISURE = 20  # the view takes at most a twentieth of the time
 TOP = 8
+
+
+class Running(Protocol):
+    """A crawl that runs."""
+
+    def statistics(self, now: float) -> dict[str, Any]:
+        """Its figures."""
+        ...
+
+    def top(self, count: int) -> list[dict[str, Any]]:
+        """Its most important pages."""
+        ...
 
 
 class CrawlView:
@@ -48,7 +59,7 @@ class CrawlView:
         if self._live is not None:
             self._live.stop()
 
-    def show(self, crawl: Engine, now: float) -> None:
+    def show(self, crawl: Running, now: float) -> None:
         """Draws the current state of the crawl, unless it was drawn a moment ago."""
         if self._quiet:
             return
@@ -61,7 +72,7 @@ class CrawlView:
             return
         started = self.seconds
         # The certified error must belong to the importance beside it: both are computed now, from all pages.
-        self._live.update(_panel(crawl.statistics(now), crawl.opened.top(TOP)), refresh=True)
+        self._live.update(_panel(crawl.statistics(now), crawl.top(TOP)), refresh=True)
         self._next = self.seconds + LEISURE * (self.seconds - started)
 
 

@@ -54,8 +54,8 @@ def _changes(
       centime changes museum --match /news/ --since 2026-01-31 --until 2026-02-01 -n 0 --json
       centime changes museum --atom --self https://feeds.example/museum.atom > museum.atom
     """
-    from centime.crawl.report.changes import atom, find_changes, newest_first, time_of
-    from centime.crawl.report.opening import look_at
+    from centime.cluster.parts import parts_of
+    from centime.crawl.report.changes import time_of
     from centime.model.pattern import check_pattern
 
     if as_json + as_atom + as_csv > 1:
@@ -71,24 +71,20 @@ def _changes(
     first = time_of(since, now) if since is not None else 0.0
     last = time_of(until, now) if until is not None else float("inf")
     with progress(1.0, f"opening {folder.name}", quiet=as_json or as_atom or as_csv):
-        opened = look_at(folder)
-        found = find_changes(opened, first, last)
-    rows = newest_first(opened, found, match, count or None)
-    if diff:
-        from centime.crawl.report.versions import with_sentences
-
-        rows = with_sentences(folder, rows)
+        parts = parts_of(folder)
+        found = parts.changes(first, last)
+    rows = found.newest_first(match, count or None, sentences=diff)
     if as_atom:
-        sys.stdout.writelines(map(visible_lines, atom(opened, rows, address)))
+        sys.stdout.writelines(map(visible_lines, found.atom(rows, address)))
     elif as_csv:
         show_csv(map(plain, rows))
     elif as_json:
-        _write_json({"known": opened.shard.pages.count, "seen": len(found)}, rows)
+        _write_json({"known": parts.known, "seen": len(found)}, rows)
     elif diff:
         show_lines(line for row in rows for line in _lines(row))
     else:
         shown = [_for_people(row) for row in rows]
-        show({"known": opened.shard.pages.count, "seen": len(found), "changes": shown or "none"}, as_json=False)
+        show({"known": parts.known, "seen": len(found), "changes": shown or "none"}, as_json=False)
 
 
 def _write_json(facts: dict[str, object], rows: Iterator[dict[str, Any]]) -> None:

@@ -61,18 +61,18 @@ def _export(
       centime export museum --format jsonl -o - | head -1
       centime export museum --format git -o - | git -C museum.git fast-import
     """
-    from centime.crawl.report.export import export, export_path
-    from centime.crawl.report.opening import check_folder, look_at
+    from centime.cluster.parts import check_any_folder, parts_of
+    from centime.crawl.report.export import export_path
 
     started = perf_counter()
-    check_folder(folder)
+    check_any_folder(folder)
     path = export_path(folder, form, STANDARD_OUTPUT if is_standard_output(output) else output)
     if path == STANDARD_OUTPUT and as_json:
         raise BadInput("--json and --output - would both write to standard output; leave out one of them")
     if path == STANDARD_OUTPUT and form in ("parquet", "git", "warc", "wacz") and sys.stdout.isatty():
         raise BadInput(f"a terminal cannot show {form.capitalize()}; give --format csv or jsonl, or a file")
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
-        opened = look_at(folder)
-        facts = export(opened, form, path, lambda done: step(done, f"writing {path.name}"), text=text)
+        parts = parts_of(folder)
+        facts = parts.export(form, path, lambda done: step(done, f"writing {path.name}"), text=text)
     if path != STANDARD_OUTPUT:
         show({**facts, "time_seconds": round(perf_counter() - started, 3)}, as_json=as_json)

@@ -34,9 +34,8 @@ def _hosts(
       centime hosts museum --by failures -n 10
       centime hosts museum --json
     """
-    from centime.crawl.report.host_report import host_table
-    from centime.crawl.report.opening import look_at
+    from centime.cluster.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        report = host_table(look_at(folder), count, by, now=time.time())
+        report = parts_of(folder).hosts(count, by, now=time.time())
     show(report, as_json=as_json, as_csv=as_csv, table="top")

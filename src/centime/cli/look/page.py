@@ -32,16 +32,12 @@ def _page(
       centime page museum https://museum.example/halls/
       centime page museum https://museum.example/halls/ --json
     """
-    from centime.crawl.report.opening import look_at
-    from centime.crawl.report.page import about_page, find_page
+    from centime.cluster.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
-        opened = look_at(folder)
-        find_page(opened, url)
-        count = opened.shard.pages.count
-        report = about_page(
-            opened, url, now=time.time(), step=lambda done: step(done / count, "finding the links to it")
-        )
+        parts = parts_of(folder)
+        count = max(1, parts.known)
+        report = parts.page(url, now=time.time(), step=lambda done: step(done / count, "finding the links to it"))
     show(report if as_json or as_csv else _for_people(report), as_json=as_json, as_csv=as_csv, table="visits")
 
 

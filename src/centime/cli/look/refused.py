@@ -37,11 +37,10 @@ def _refused(
       centime refused museum --reason trap --reason suffix
       centime refused museum --match /archive/ -n 200 --json
     """
-    from centime.crawl.report.opening import look_at
-    from centime.crawl.report.refused import refused_urls
+    from centime.cluster.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        report = refused_urls(look_at(folder), count, reason or (), match)
+        report = parts_of(folder).refused(count, reason or (), match)
     if not as_json and not as_csv:
         report = {name: value for name, value in report.items() if value not in (None, [], {})}
     show(report, as_json=as_json, as_csv=as_csv, table="urls")

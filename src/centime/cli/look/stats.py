@@ -26,16 +26,10 @@ def _stats(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
       centime stats museum
       centime stats museum --json
     """
-    from centime.crawl.notify.delivery import read_troubles
-    from centime.crawl.report.opening import look_at
-    from centime.crawl.report.statistics import all_statistics
+    from centime.cluster.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        opened = look_at(folder)
-        known = opened.shard.requests.subscriptions
-        report = all_statistics(opened, time.time()) | {
-            "subscribers_in_trouble": sum(name in known for name in read_troubles(folder))
-        }
+        report = parts_of(folder).statistics(time.time())
     show(report if as_json or as_csv else _for_people(report), as_json=as_json, as_csv=as_csv)
 
 

@@ -40,10 +40,8 @@ def _top(
       centime top museum --site --json
       centime top feeds --by interest
     """
-    from centime.crawl.report.opening import look_at
-    from centime.crawl.report.top import top_pages
+    from centime.cluster.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        opened = look_at(folder)
-        report = top_pages(opened, count, by, site=site, now=time.time())
+        report = parts_of(folder).top(count, by, site=site, now=time.time())
     show(report, as_json=as_json, as_csv=as_csv, table="top")

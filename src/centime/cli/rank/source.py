@@ -11,9 +11,10 @@ def is_crawl_folder(path: Path) -> bool:
     """Whether the path is the folder of a crawl."""
     if not path.is_dir():
         return False
+    from centime.cluster.folder import is_cluster
     from centime.store.folder import is_crawl
 
-    return is_crawl(path)
+    return is_crawl(path) or is_cluster(path)
 
 
 def read_graph(path: Path) -> "NamedGraph":
@@ -22,11 +23,11 @@ def read_graph(path: Path) -> "NamedGraph":
         from centime.graphs.files import read_named
 
         return read_named(path)
-    from centime.crawl.engine.reader import read_crawl
+    from centime.cluster.parts import parts_of
     from centime.crawl.report.graph import crawl_graph
 
-    opened = read_crawl(path)
+    parts = parts_of(path)
     try:
-        return crawl_graph(opened)
+        return crawl_graph(parts.linked)
     finally:
-        opened.close()
+        parts.close()

@@ -33,15 +33,19 @@ def _index(
       centime index museum
       centime index museum --rebuild --json
     """
-    from centime.crawl.report.opening import look_at
-    from centime.crawl.search.updating import update_index
+    from centime.cluster.merging import merged_facts
+    from centime.cluster.parts import parts_of
 
     started = perf_counter()
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
-        opened = look_at(folder)
-        update = update_index(opened, rebuild=rebuild, step=lambda share: step(share, f"indexing {folder.name}"))
-    if update.began_again and not rebuild:
-        say(f"the index was made again: {update.began_again}")
-    if update.unreadable:
-        say(f"{update.unreadable} stored bodies cannot be read, such as: {update.first_unreadable}")
-    show({**update.facts(), "time_seconds": round(perf_counter() - started, 3)}, as_json=as_json)
+        parts = parts_of(folder)
+        updates = parts.update_index(rebuild=rebuild, step=lambda share: step(share, f"indexing {folder.name}"))
+    for update in updates:
+        if update.began_again and not rebuild:
+            say(f"the index was made again: {update.began_again}")
+        if update.unreadable:
+            say(f"{update.unreadable} stored bodies cannot be read, such as: {update.first_unreadable}")
+    show(
+        {**merged_facts([update.facts() for update in updates]), "time_seconds": round(perf_counter() - started, 3)},
+        as_json=as_json,
+    )

@@ -50,19 +50,17 @@ def _search(
       centime search museum '"opening hours" -shop' --site museum.example --since 7d
       centime search museum tea --kind xml -n 50 --json
     """
+    from centime.cluster.parts import parts_of
     from centime.crawl.report.changes import time_of
-    from centime.crawl.report.opening import look_at
-    from centime.crawl.search.finding import CrawlSearch, found_facts
+    from centime.crawl.search.finding import found_facts
 
     if count < 1:
         raise BadSetting(f"--count must be at least 1, not {count}")
     text = " ".join(words)
     first = time_of(since, time.time()) if since is not None else None
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        search = CrawlSearch(look_at(folder))
-        found = search.find(text, site=site, since=first, kind=kind, most=count)
-        matches = search.count(text, site=site, since=first, kind=kind)
-        behind = search.changed_since()
+        result = parts_of(folder).search(text, site=site, since=first, kind=kind, most=count)
+        found, matches, behind = result.pages, result.matches, result.changed_since
     if as_json or as_csv:
         pages = [found_facts(page) for page in found]
         report = {"words": text, "matches": matches, "changed_since_index": behind, "pages": pages}

@@ -16,8 +16,9 @@ Over 400 lines: a run is one sequence of steps over the same facts, and what end
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from centime.crawl.commands.inbox import CommandInbox
@@ -28,6 +29,7 @@ from centime.crawl.engine.fetchers import Fetchers, Transport
 from centime.crawl.engine.figures import FigureWriter
 from centime.crawl.engine.hub_list import HubList
 from centime.crawl.engine.memory import Measure, MemoryWatch
+from centime.crawl.engine.peers import Peers
 from centime.crawl.engine.run_log import RunLog
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
@@ -40,13 +42,15 @@ from centime.model.outcome import Outcome
 from centime.processes.spare import Spare
 from centime.settings.crawl import fetcher_settings
 from centime.settings.secrets import read_secrets, with_secrets
-from centime.shard.message import WITHOUT_TLS, Returned
-from centime.shard.people.command import PublishCommand, SetCommand
+from centime.shard.message import WITHOUT_TLS, Lease, Returned
+from centime.shard.people.command import PublishCommand, SetCommand, new_id
 from centime.shard.people.commands import changed_live
 from centime.shard.politeness import PROMPT_SECONDS
 from centime.store.record import NO_PAGE
 
 SYNC_SECONDS = 1.0
+HURRIED_SYNC_SECONDS = 0.05  # the same if other partitions wait for it, and no page is under way
+PEER_SECONDS = 0.1  # how long messages of other partitions wait at most for visits
 VIEW_SECONDS = 0.5
 PACE_SECONDS = 12.0  # the window over which pages per second are counted
 PATIENCE_SECONDS = 300.0  # how long a run waits for a host that has pages and is not ready
@@ -55,6 +59,7 @@ GRACE_SECONDS = 1.0  # the same for a run whose time is over
 LAST_DELIVERY_SECONDS = 5.0  # and for notices under way
 FINAL_ERROR = 1e-6
 STOPPED = "stopped"  # the reason of an end that was asked for
+READ_ALL = "everything known was read"
 FINAL_PAYMENTS_PER_PAGE = 40
 NOT_ASKED = frozenset({Outcome.LOST, Outcome.DISALLOWED, Outcome.EXCLUDED, Outcome.NO_ROBOTS, Outcome.REFUSED_ADDRESS})
 
@@ -78,6 +83,7 @@ class Run:
     lacked: bool = False  # whether this machine had no means for a connection
     hook_failures: int = 0  # pages for which `on_page` raised
     ending: str = ""
+    nothing_left: str = ""  # why a partition has no page to fetch, while others may still send it some
     notes: list[str] = field(default_factory=list)  # what a person should know about visits
     recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, visits, bytes
 
@@ -92,9 +98,21 @@ class Run:
         return (self.visits - visits) / passed, (self.wire_bytes - sent) / passed
 
 
+def refused_in_words(refused: Mapping[str, int], outcomes: Mapping[Outcome, int], folder: Path) -> str:
+    """How many links were refused, in words; empty if none."""
+    counts = Counter(refused)
+    counts[Reason.ROBOTS.label] = outcomes.get(Outcome.DISALLOWED, 0)
+    counts[Reason.EXCLUDE.label] += outcomes.get(Outcome.EXCLUDED, 0)
+    some = ", ".join(f"{count} {label}" for label, count in counts.most_common() if count)
+    listed = f"`centime refused {folder}` lists them"
+    urls = "URL that pages link to was" if counts.total() == 1 else "URLs that pages link to were"
+    return f"; {counts.total()} {urls} refused: {some}; {listed}" if some else ""
+
+
 class Engine:
     """One run of a crawl. `transport` opens the connection to the fetchers; by default it starts fetcher processes, and
-    `spares` become the first of them. `clock` is the time, by default that of the opened crawl.
+    `spares` become the first of them. `clock` is the time, by default that of the opened crawl. `peers` are the other
+    partitions if the crawl is one of many.
     """
 
     def __init__(
@@ -107,8 +125,11 @@ class Engine:
         on_page: str = "",
         spares: list[Spare] | None = None,
         measure: Measure | None = None,
+        peers: Peers | None = None,
     ) -> None:
         self.opened = opened
+        self._peers = peers
+        self._granted: list[tuple[int, list[Lease]]] = []  # by the frame up to which the replica must have them
         self.shard = opened.shard
         self._clock = clock or opened.clock
         self._on_page = on_page
@@ -176,7 +197,7 @@ class Engine:
         wait = None if self.run_facts.ending else self._lease(now)
         if wait is None:
             return False
-        self._receive(min(wait, timeout, VIEW_SECONDS, max(0.0, self._synced + SYNC_SECONDS - now)))
+        self._receive(min(wait, timeout, VIEW_SECONDS, max(0.0, self._synced + self._sync_seconds - now)))
         self._keep()
         return True
 
@@ -202,6 +223,7 @@ class Engine:
 
     def abandon(self) -> None:
         """Ends the fetchers and the delivering process at once; the journal has everything that was recorded."""
+        self._granted.clear()
         if self._transport is not None:
             self._transport.close()
             self._transport = None
@@ -238,6 +260,18 @@ class Engine:
             self._spares,
         )
 
+    @property
+    def under_way(self) -> int:
+        """How many pages are leased to fetchers."""
+        waiting = sum(len(leases) for _, leases in self._granted)
+        return waiting + (0 if self._transport is None else self._transport.outstanding)
+
+    def set(self, now: float, values: dict[str, float]) -> None:
+        """Applies new settings as `centime set` does, and keeps them for the next run."""
+        command = SetCommand(id=new_id(), time=now, values={**values})
+        self._keep_settings(command)
+        self.shard.command(now, command)
+
     def now(self) -> float:
         """The time of this run."""
         return self._clock()
@@ -252,10 +286,16 @@ class Engine:
             "memory_bytes_in_use": self._memory.used,
         }
 
+    def top(self, count: int) -> list[dict[str, Any]]:
+        """The most important pages."""
+        return self.opened.top(count)
+
     def _limit(self, now: float) -> str:
         run, limits = self.run_facts, self.limits
         if self._stop:
             return STOPPED
+        if self._peers is not None and self._peers.ending:
+            return self._peers.ending
         if self._short_of_memory:
             return self._short_of_memory
         if limits.pages is not None and run.visits - self._visits_before >= limits.pages:
@@ -272,27 +312,43 @@ class Engine:
         """Hands out leases; returns how long to wait for the next ones, None when nothing is left to do."""
         self._budget(now)
         transport = self.transport
-        outstanding = transport.outstanding
+        if self._granted:
+            self._hand_out()
+        outstanding = self.under_way
         room = float(transport.capacity - outstanding)
         if self.limits.pages is not None:
             room = min(room, self.limits.pages + self._visits_before - self.run_facts.visits - outstanding)
+        if self._peers is not None:
+            room = min(room, self._peers.pages_left(self.run_facts.visits + outstanding))
         allowed = min(self._pages.left(now), self._pages_of_bytes(now, outstanding))
         count = int(min(room, allowed))
         if count > 0:
             leases = self.shard.lease(now, count, transport.capacity)
             if leases:
                 self._pages.spend(len(leases))
+                self.run_facts.nothing_left = ""
                 # before any host is contacted: after a kill, the next run must know which hosts to leave alone
                 self.shard.journal.flush()
-                transport.hand_out(leases, self.shard.lanes_of(leases))
+                self._granted.append((self.shard.frame, leases))
+                self._hand_out()
                 return 0.0 if len(leases) == count else 0.05
         if room > 0 and allowed < 1:
             return max(0.001, self._pages.wait(), self._bytes.wait(self._page_bytes))
         ready = self.shard.earliest(now, transport.capacity)
         if outstanding == 0 and count > 0 and ready - now > PATIENCE_SECONDS and not self._is_due_in_time(now, ready):
-            self.run_facts.ending = self._nothing_left(now, ready)
+            self.run_facts.nothing_left = self._nothing_left(now, ready)
+            if self._peers is not None:
+                return VIEW_SECONDS
+            self.run_facts.ending = self.run_facts.nothing_left
             return None
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
+
+    def _hand_out(self) -> None:
+        """Hands out the leases that a successor would know of, too."""
+        stored = float("inf") if self._peers is None else self._peers.stored
+        while self._granted and self._granted[0][0] <= stored:
+            _, leases = self._granted.pop(0)
+            self.transport.hand_out(leases, self.shard.lanes_of(leases))
 
     def _budget(self, now: float) -> None:
         """Goes by the budget, or by the fill rate until the first fill is over."""
@@ -330,7 +386,7 @@ class Engine:
             return f"everything known was read, but {failed}; run again later{self._refused()}"
         if not self.shard.ever_read:
             return f"nothing could be read: {self.first_seed()}"
-        return f"everything known was read{self._kept_out()}{self._refused()}"
+        return f"{READ_ALL}{self._kept_out()}{self._refused()}"
 
     def _kept_out(self) -> str:
         """How many pages the bound on pages dropped, in words; empty if none."""
@@ -339,13 +395,7 @@ class Engine:
 
     def _refused(self) -> str:
         """How many links were refused, in words; empty if none."""
-        counts = Counter(self.shard.refusals.facts()["refused"])
-        counts[Reason.ROBOTS.label] = self.shard.outcomes[Outcome.DISALLOWED]
-        counts[Reason.EXCLUDE.label] += self.shard.outcomes[Outcome.EXCLUDED]
-        some = ", ".join(f"{count} {label}" for label, count in counts.most_common() if count)
-        listed = f"`centime refused {self.opened.folder.path}` lists them"
-        urls = "URL that pages link to was" if counts.total() == 1 else "URLs that pages link to were"
-        return f"; {counts.total()} {urls} refused: {some}; {listed}" if some else ""
+        return refused_in_words(self.shard.refusals.facts()["refused"], self.shard.outcomes, self.opened.folder.path)
 
     def first_seed(self) -> str:
         """The outcome of the first seed, in words."""
@@ -368,6 +418,10 @@ class Engine:
 
     def _receive(self, timeout: float) -> None:
         transport = self.transport
+        if self._peers is not None:
+            if not transport.outstanding:
+                self._peers.wait(timeout)
+            timeout = min(timeout, PEER_SECONDS) if transport.outstanding else 0.0
         packed, lost = transport.receive(timeout)
         now = self._clock()
         if lost:
@@ -399,18 +453,26 @@ class Engine:
     def _keep(self) -> None:
         """Writes frames to disk, starts snapshots that are due, and takes commands now and then."""
         now = self._clock()
-        if now - self._synced >= SYNC_SECONDS:
+        synced = now - self._synced >= self._sync_seconds
+        if synced:
             self.opened.must_be_there()
             self.shard.journal.sync()
             self._synced = now
         else:
             self.shard.journal.flush()
+        if self._peers is not None:
+            self._peers.turn(now, synced=synced)
         self.opened.keep_snapshots()
         self._short_of_memory = self._memory.look(now, writing=self.opened.is_writing)
         self._figures.look(now)
         if now - self._viewed >= VIEW_SECONDS:
             self._viewed = now
             self._take_commands(now)
+
+    @property
+    def _sync_seconds(self) -> float:
+        hurries = self._peers is not None and self._peers.hurries and not self.transport.outstanding
+        return HURRIED_SYNC_SECONDS if hurries else SYNC_SECONDS
 
     def _take_commands(self, now: float) -> None:
         """Carries out the commands that have come, and hands due notices to the delivering process."""
@@ -460,7 +522,10 @@ class Engine:
 
     def _close(self) -> None:
         self.shard.returned(Returned(self._clock(), [], all=True))
-        self.shard.settle(FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE * max(1, self.shard.ledger.pages))
+        if self._peers is None:
+            self.shard.settle(FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE * max(1, self.shard.ledger.pages))
+        else:
+            self._peers.settle()
         self._figures.close(self._clock())
         self._hubs.write()
         self._log.ended(self._clock())

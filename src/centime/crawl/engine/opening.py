@@ -14,7 +14,7 @@ from centime.crawl.engine.letting_in import let_in
 from centime.crawl.engine.writer import CrawlWriter
 from centime.discover.seeds import must_fit, read_seeds
 from centime.frontier.kind import DISCOVERY, PUBLISHED
-from centime.model.address import fingerprint
+from centime.model.address import fingerprint, partition_of
 from centime.model.errors import BadInput, BadSetting, CentimeError, DamagedFile, FileGone
 from centime.model.ids import page_ids
 from centime.processes.clock import RunClock
@@ -105,11 +105,11 @@ def open_writer(
         if urls:
             now = clock()
             _read_as_sitemaps(opened.shard, now, found.sitemaps)
-            _seed(opened.shard, now, found.urls, found.guessed, DISCOVERY, PLAIN)
-            _seed(opened.shard, now, found.sitemaps, found.guessed, PUBLISHED, Role.SITEMAP)
+            _seed(opened.shard, now, _own(settings, found.urls), found.guessed, DISCOVERY, PLAIN)
+            _seed(opened.shard, now, _own(settings, found.sitemaps), found.guessed, PUBLISHED, Role.SITEMAP)
             _ask_again(opened.shard, now, urls)
         else:  # a crawl that was killed before its first frame was on disk knows its seeds from its settings alone
-            _find_again(opened.shard, clock(), settings.seeds)
+            _find_again(opened.shard, clock(), _own(settings, settings.seeds))
         try:
             yield opened
         except FileGone as gone:
@@ -151,6 +151,13 @@ def _set_clock(opened: CrawlWriter, clock: RunClock) -> None:
     opened.said_of_clock = said_of_clock(opened.folder.path, frame, clock(), shard.latest)
     if frame is not None:
         shard.set_clock(frame)
+
+
+def _own(settings: CrawlSettings, urls: Sequence[str]) -> Sequence[str]:
+    """Those of the seeds that this partition owns; the others are seeds of others."""
+    if settings.partitions == 1:
+        return urls
+    return [url for url in urls if partition_of(url, settings.partitions) == settings.partition]
 
 
 def _find_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:

@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,16 +17,27 @@ from centime.crawl.export.markdown import write_markdown
 from centime.crawl.search.updating import must_have_bodies
 from centime.files.listing import files_below
 from centime.files.replacement import STANDARD_OUTPUT, is_stream, replacing_file
+from centime.model.errors import BadInput
 
 Step = Callable[[float], None]
 Facts = dict[str, Any]
 
 
-def export_bodies(opened: CrawlState, form: str, path: Path, step: Step) -> Facts:
-    """Writes stored bodies in a format; returns what was written. BadInput if there are none."""
-    must_have_bodies(opened)
-    with damage_closes(opened.folder.path):
-        facts = _FORMATS[form](opened, path, step)
+def export_bodies(states: Sequence[CrawlState], form: str, path: Path, step: Step) -> Facts:
+    """Writes stored bodies of a crawl, or of all its partitions, in a format; returns what was written. BadInput if
+    there are none.
+    """
+    for opened in states:
+        must_have_bodies(opened)
+    if len(states) > 1 and form not in _TOGETHER:
+        raise BadInput(
+            f"the format {form} takes one folder: export each partition, as {states[0].folder.path}, by itself; "
+            f"{', '.join(_TOGETHER)} take all"
+        )
+    with ExitStack() as closing:
+        for opened in states:
+            closing.enter_context(damage_closes(opened.folder.path))
+        facts = _TOGETHER[form](states, path, step) if form in _TOGETHER else _ALONE[form](states[0], path, step)
     files = files_below(path) if path.is_dir() else [path]
     size = None if is_stream(path) else sum(file.stat().st_size for file in files)
     return {name: value for name, value in facts.items() if value or name != "unreadable"} | {
@@ -34,17 +46,25 @@ def export_bodies(opened: CrawlState, form: str, path: Path, step: Step) -> Fact
     }
 
 
-def _json_lines(opened: CrawlState, path: Path, step: Step) -> Facts:
-    corpus = Corpus(opened, step)
+def _json_lines(states: Sequence[CrawlState], path: Path, step: Step) -> Facts:
+    corpora = _corpora(states, step)
     with _written(path) as file:
-        write_json_lines(corpus, file)
-    return {"pages": corpus.rows, "unreadable": corpus.unreadable}
+        write_json_lines(chain.from_iterable(corpora), file)
+    return _counts(corpora)
 
 
-def _parquet(opened: CrawlState, path: Path, step: Step) -> Facts:
-    corpus = Corpus(opened, step)
-    write_table(iter(corpus), path)
-    return {"pages": corpus.rows, "unreadable": corpus.unreadable}
+def _parquet(states: Sequence[CrawlState], path: Path, step: Step) -> Facts:
+    corpora = _corpora(states, step)
+    write_table(chain.from_iterable(corpora), path)
+    return _counts(corpora)
+
+
+def _corpora(states: Sequence[CrawlState], step: Step) -> list[Corpus]:
+    return [Corpus(opened, lambda share: step(share / len(states))) for opened in states]
+
+
+def _counts(corpora: Sequence[Corpus]) -> Facts:
+    return {"pages": sum(one.rows for one in corpora), "unreadable": sum(one.unreadable for one in corpora)}
 
 
 def _markdown(opened: CrawlState, path: Path, step: Step) -> Facts:
@@ -59,9 +79,15 @@ def _git(opened: CrawlState, path: Path, step: Step) -> Facts:
     return {"versions": history.commits, "unreadable": history.unreadable}
 
 
-def _warc(opened: CrawlState, path: Path, step: Step) -> Facts:
-    with archives_of(opened) as archives, _written(path) as file:
-        return {"warc_files": write_warc(archives.folders, file, step), "unreadable": archives.unreadable}
+def _warc(states: Sequence[CrawlState], path: Path, step: Step) -> Facts:
+    with ExitStack() as closing:
+        archives = [closing.enter_context(archives_of(opened)) for opened in states]
+        folders = [folder for one in archives for folder in one.folders]
+        file = closing.enter_context(_written(path))
+        return {
+            "warc_files": write_warc(folders, file, step),
+            "unreadable": sum(one.unreadable for one in archives),
+        }
 
 
 def _wacz(opened: CrawlState, path: Path, step: Step) -> Facts:
@@ -70,14 +96,12 @@ def _wacz(opened: CrawlState, path: Path, step: Step) -> Facts:
         return {"pages": pages, "unreadable": archives.unreadable}
 
 
-_FORMATS: dict[str, Callable[[CrawlState, Path, Step], Facts]] = {
+_TOGETHER: dict[str, Callable[[Sequence[CrawlState], Path, Step], Facts]] = {
     "jsonl": _json_lines,
     "parquet": _parquet,
-    "markdown": _markdown,
-    "git": _git,
     "warc": _warc,
-    "wacz": _wacz,
 }
+_ALONE: dict[str, Callable[[CrawlState, Path, Step], Facts]] = {"markdown": _markdown, "git": _git, "wacz": _wacz}
 
 
 @contextmanager

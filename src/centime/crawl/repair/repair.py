@@ -54,8 +54,9 @@ from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
 from centime.store.archive import mend
-from centime.store.folder import FORMAT, LOCK, About, CrawlFolder, read_about, refuse_newer, said_of
+from centime.store.folder import FORMAT, About, CrawlFolder, read_about, refuse_newer, said_of
 from centime.store.journal import HEAD, HEAD_BYTES, SEGMENTS, Head, Journal, mark_path, packed_head
+from centime.store.lock import LOCK
 from centime.store.places import misplaced, misplaced_bodies
 
 SETTLED_ERROR = 1e-6

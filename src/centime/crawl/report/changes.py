@@ -125,13 +125,14 @@ def newest_first(
                 left = None if left is None else left - 1
 
 
-def atom(opened: CrawlState, rows: Iterator[dict[str, Any]], address: str = "") -> Iterator[str]:
+def atom(opened: CrawlState, rows: Iterator[dict[str, Any]], address: str = "", name: str = "") -> Iterator[str]:
     """The changes as an Atom feed (RFC 4287), piece by piece; a change has the same id in every feed.
 
-    `address` is the URL at which the feed is published. Without one, the feed refers to itself by its id.
+    `address` is the URL at which the feed is published. Without one, the feed refers to itself by its id. `name` is
+    that of the crawl, by default the name of its folder.
     """
     settings = opened.shard.settings
-    name = opened.folder.path.resolve().name
+    name = name or opened.folder.path.resolve().name
     feed = uuid.uuid5(uuid.NAMESPACE_URL, f"{opened.folder.created!r} {' '.join(settings.seeds)}")
     first = next(rows, None)
     updated = moment(opened.folder.created) if first is None else first["seen"]

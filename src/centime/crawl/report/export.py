@@ -1,10 +1,11 @@
 """Exports a crawl for other tools, in one of FORMATS."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.graph import LinkedPages
 from centime.files.replacement import STANDARD_OUTPUT, is_stream
 from centime.graphs.sidecar import sidecar
 from centime.model.errors import BadInput, BadSetting
@@ -46,31 +47,37 @@ def export_path(folder: Path, form: str, output: Path | None) -> Path:
 
 
 def export(
-    opened: CrawlState, form: str, path: Path, step: Callable[[float], None] = lambda done: None, *, text: bool = False
+    states: Sequence[CrawlState],
+    linked: LinkedPages,
+    form: str,
+    path: Path,
+    step: Callable[[float], None] = lambda done: None,
+    *,
+    text: bool = False,
 ) -> dict[str, Any]:
-    """Writes the export; returns what was written. `step` receives each further share of the work. `text` makes
-    `parquet` the table of texts.
+    """Writes the export of a crawl, or of all its partitions; returns what was written. `step` receives each further
+    share of the work. `text` makes `parquet` the table of texts.
     """
     if text and form != "parquet":
         raise BadSetting(f"--text is for the format parquet, not for {form}")
-    pages = opened.shard.pages.count
+    pages = linked.count
     if not pages:
-        raise BadInput(f"{opened.folder.path}: the crawl knows no page yet, so there is nothing to export")
+        raise BadInput(f"{linked.name}: the crawl knows no page yet, so there is nothing to export")
     if form in BODIES or text:
         from centime.crawl.export.exporting import export_bodies
 
-        return export_bodies(opened, form, path, step)
+        return export_bodies(states, form, path, step)
     facts: dict[str, Any] = {"pages": pages}
     files = [path]
     if form in ONE_FILE:
         from centime.crawl.report.table import write_pages
 
-        write_pages(opened, path, csv=form == "csv", step=lambda done: step(done / (2 * pages)))
+        write_pages(states, linked, path, csv=form == "csv", step=lambda done: step(done / (2 * pages)))
     else:
         from centime.crawl.report.graph import write_ascii_graph, write_edge_list
 
         write = write_edge_list if form == "edges" else write_ascii_graph
-        facts["links"] = write(opened, path, step)
+        facts["links"] = write(linked, path, step)
         files.append(sidecar(path))
     size = None if is_stream(path) else sum(file.stat().st_size for file in files)
     return {**facts, "bytes": size, "files": [str(file) for file in files]}

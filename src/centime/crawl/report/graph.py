@@ -13,6 +13,7 @@ files appear together, when they are complete.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -37,31 +38,54 @@ LONGEST_NUMBER = 11  # digits and a blank
 BLANK, NEWLINE, ZERO = ord(" "), ord("\n"), ord("0")
 
 Step = Callable[[float], None]
+Rows = tuple[Pages, npt.NDArray[np.int64], npt.NDArray[np.int32]]
 
 
-def crawl_graph(opened: CrawlState) -> NamedGraph:
+@dataclass(frozen=True, slots=True)
+class LinkedPages:
+    """Pages by number and their links: those of a crawl, or of all its partitions together."""
+
+    name: str
+    count: int
+    rows: Callable[[], Iterator[Rows]]  # as of `rows_of`
+    urls: Callable[[], Iterator[list[str]]]
+
+
+def linked_pages(opened: CrawlState) -> LinkedPages:
+    """The pages of a crawl and their links."""
+    shard = opened.shard
+    return LinkedPages(
+        str(opened.folder.path),
+        shard.pages.count,
+        lambda: rows_of(shard),
+        lambda: (shard.pages.texts.get_many(pages) for pages in batches(shard.pages.count)),
+    )
+
+
+def crawl_graph(linked: LinkedPages) -> NamedGraph:
     """The link graph of a crawl with the URLs of its pages, for off-line ranking and analysis."""
     lengths, targets = [], []
-    for _, counts, links in rows_of(opened.shard):
+    for _, counts, links in linked.rows():
         lengths.append(counts)
         targets.append(links)
     if not lengths:
-        raise BadInput(f"{opened.folder.path}: the crawl knows no page yet, so it has no graph")
+        raise BadInput(f"{linked.name}: the crawl knows no page yet, so it has no graph")
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    return NamedGraph(Graph(offsets, np.concatenate(targets)), PageNames.of(list(opened.shard.pages.texts.every())))
+    names = PageNames.of([url for some in linked.urls() for url in some])
+    return NamedGraph(Graph(offsets, np.concatenate(targets)), names)
 
 
 class CrawlLinks:
     """The links of a crawl with the interface of a graph file, with pages as numbers."""
 
-    def __init__(self, opened: CrawlState) -> None:
-        self.name = str(opened.folder.path)
+    def __init__(self, linked: LinkedPages) -> None:
+        self.name = linked.name
         self.done = 0.0
-        self._opened = opened
+        self._linked = linked
 
     def declared(self) -> Declared:
         """The number of pages."""
-        return Declared(self._opened.shard.pages.count, 0)
+        return Declared(self._linked.count, 0)
 
     def names(self) -> PageNames | None:
         """None: the names are in a separate file."""
@@ -69,49 +93,48 @@ class CrawlLinks:
 
     def blocks(self) -> Iterator[Links]:
         """The links, sorted by source."""
-        count = max(1, self._opened.shard.pages.count)
-        for pages, lengths, targets in rows_of(self._opened.shard):
+        count = max(1, self._linked.count)
+        for pages, lengths, targets in self._linked.rows():
             self.done = int(pages[-1] + 1) / count
             yield Links(np.repeat(pages.astype(np.int32), lengths), targets)
 
 
-def write_edge_list(opened: CrawlState, path: Path, step: Step = lambda done: None) -> int:
+def write_edge_list(linked: LinkedPages, path: Path, step: Step = lambda done: None) -> int:
     """Writes an edge list and its names; returns the number of links. `step` receives each further share of the
     work.
     """
     if format_of(path) != "edges":
         raise BadInput(f"{path}: the name of an edge list ends in .txt, .tsv, .csv or .edges, then perhaps .gz or .zst")
-    survey = Survey(CrawlLinks(opened), step, 0.4)
+    survey = Survey(CrawlLinks(linked), step, 0.4)
     with replacing_files(path) as files:
         write_edges(survey, files.new(path), ["", *path.suffixes])
-        _write_names(opened, files.new(sidecar(path)))
+        _write_names(linked, files.new(sidecar(path)))
     step(0.2)
     return survey.links
 
 
-def write_ascii_graph(opened: CrawlState, path: Path, step: Step = lambda done: None) -> int:
+def write_ascii_graph(linked: LinkedPages, path: Path, step: Step = lambda done: None) -> int:
     """Writes an ASCII WebGraph and its names; returns the number of links. `step` receives each further share of the
     work.
     """
-    links, count = 0, opened.shard.pages.count
+    links, count = 0, linked.count
     with replacing_files(path) as files:
         with packing(files.new(path), path.suffix) as file:
             file.write(b"%d\n" % count)
-            for pages, lengths, targets in rows_of(opened.shard):
+            for pages, lengths, targets in linked.rows():
                 text = np.empty(len(pages) + LONGEST_NUMBER * len(targets), dtype=np.uint8)
                 file.write(text[: _write_rows(lengths, targets, text)].data)
                 links += len(targets)
                 step(0.8 * len(pages) / count)
-        _write_names(opened, files.new(sidecar(path)))
+        _write_names(linked, files.new(sidecar(path)))
     step(0.2)
     return links
 
 
-def _write_names(opened: CrawlState, path: Path) -> None:
-    texts = opened.shard.pages.texts
+def _write_names(linked: LinkedPages, path: Path) -> None:
     with path.open("wb") as file:
-        for pages in batches(texts.count):
-            file.write("".join(f"{url}\n" for url in texts.get_many(pages)).encode())
+        for urls in linked.urls():
+            file.write("".join(f"{url}\n" for url in urls).encode())
 
 
 @kernel

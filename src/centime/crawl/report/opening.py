@@ -6,7 +6,7 @@ from pathlib import Path
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.model.errors import BadInput
-from centime.store.folder import CrawlFolder, is_crawl
+from centime.store.folder import CrawlFolder, is_crawl, not_a_crawl
 
 
 def look_at(path: Path) -> CrawlReader:
@@ -29,7 +29,7 @@ def check_folder(path: Path) -> None:
     if not path.is_dir():
         raise BadInput(f"{path}: this is a file; a crawl is a folder")
     if not is_crawl(path):
-        raise BadInput(f"{path}: this is not a crawl (there is no centime.json)")
+        raise BadInput(not_a_crawl(path))
 
 
 def moment(seconds: float) -> str | None:

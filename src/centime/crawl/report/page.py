@@ -3,7 +3,7 @@
 import difflib
 from bisect import bisect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from centime.model.address import fingerprint, host_of
 from centime.model.errors import BadInput, UnknownPage
 from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome, PageKind
+from centime.model.row_batch import Pages
+from centime.shard.state import ShardState
 from centime.store.record import NO_PAGE, Mark, Record
 
 MOST_SHOWN = 20  # payers and links
@@ -48,7 +50,26 @@ def find_page(opened: CrawlState, url: str) -> tuple[PageId, str]:
     raise UnknownPage(f"{name} is not known to this crawl{_hint(opened, name)}")
 
 
-def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[float], None] = lambda done: None) -> Facts:
+class Beyond(Protocol):
+    """The other partitions of a crawl."""
+
+    def payers(self, url: str) -> list[tuple[ShardState, int]]:
+        """The other partitions whose rows may lead to a page, and by which number."""
+        ...
+
+    def pages(self, shard: ShardState, numbers: Pages) -> list[tuple[float, str]]:
+        """The importance and the URLs of the pages of others that numbers in rows of this partition stand for."""
+        ...
+
+
+def about_page(
+    opened: CrawlState,
+    url: str,
+    *,
+    now: float,
+    step: Callable[[float], None] = lambda done: None,
+    beyond: Beyond | None = None,
+) -> Facts:
     """All that is known of a page; `step` receives the number of further pages whose links were searched."""
     page, name = find_page(opened, url)
     shard = opened.shard
@@ -77,8 +98,9 @@ def about_page(opened: CrawlState, url: str, *, now: float, step: Callable[[floa
     facts |= _last_facts(opened, last)
     facts |= _volatile_facts(opened, last, host)
     facts |= _host_facts(opened, host, waiting, now)
-    facts |= _income(opened, page, float(importance[page]), step)
-    facts |= _spending(opened, page, float(importance[page]))
+    paying = [(shard, int(page)), *([] if beyond is None else beyond.payers(name))]
+    facts |= _income(paying, float(importance[page]), step)
+    facts |= _spending(opened, page, float(importance[page]), beyond)
     facts |= refused_on(opened, page, last.refused if last else "", MOST_SHOWN)
     return facts | {"visits": [_visit_facts(record) for record in history]}
 
@@ -196,33 +218,32 @@ def _host_facts(opened: CrawlState, number: HostId, waiting: Waiting, now: float
     }
 
 
-def _income(opened: CrawlState, page: PageId, importance: float, step: Callable[[float], None]) -> Facts:
-    shard = opened.shard
-    payers = payers_of(shard, page, step)
-    first = payers.pages[:MOST_SHOWN]
-    along_links = float(payers.contributions.sum())
+def _income(paying: list[tuple[ShardState, int]], importance: float, step: Callable[[float], None]) -> Facts:
+    """Who pays a page, which each shard knows by another number."""
+    count, along_links, rows = 0, 0.0, []
+    for shard, number in paying:
+        payers = payers_of(shard, number, step)
+        count += len(payers.pages)
+        along_links += float(payers.contributions.sum())
+        best = zip(
+            payers.contributions[:MOST_SHOWN].tolist(),
+            payers.links[:MOST_SHOWN].tolist(),
+            shard.pages.texts.get_many(payers.pages[:MOST_SHOWN]),
+            strict=True,
+        )
+        rows += [
+            {"contribution": paid, "share_percent": 100 * paid / importance, "its_links": links, "url": url}
+            for paid, links, url in best
+        ]
     return {
-        "links_in": len(payers.pages),
+        "links_in": count,
         "received_along_links": along_links,
         "received_from_virtual_page": importance - along_links,
-        "paid_by": [
-            {
-                "contribution": contribution,
-                "share_percent": 100 * contribution / importance,
-                "its_links": links,
-                "url": url,
-            }
-            for contribution, links, url in zip(
-                payers.contributions[:MOST_SHOWN].tolist(),
-                payers.links[:MOST_SHOWN].tolist(),
-                shard.pages.texts.get_many(first),
-                strict=True,
-            )
-        ],
+        "paid_by": sorted(rows, key=lambda row: -row["contribution"])[:MOST_SHOWN],
     }
 
 
-def _spending(opened: CrawlState, page: PageId, importance: float) -> Facts:
+def _spending(opened: CrawlState, page: PageId, importance: float, beyond: Beyond | None) -> Facts:
     shard = opened.shard
     links = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
     if not len(links):
@@ -230,13 +251,13 @@ def _spending(opened: CrawlState, page: PageId, importance: float) -> Facts:
     targets = links[links < PROXY]  # of a partition: those that it owns
     theirs = shard.ledger.importance(targets)
     first = np.lexsort((targets, -theirs))[:MOST_SHOWN]
+    shown = list(zip(theirs[first].tolist(), shard.pages.texts.get_many(targets[first]), strict=True))
+    if beyond is not None:
+        shown = sorted([*shown, *beyond.pages(shard, links[links >= PROXY])], key=lambda one: -one[0])[:MOST_SHOWN]
     return {
         "links_out": len(links),
         "pays_each_link": shard.ledger.damping * importance / len(links),
-        "links_to": [
-            {"importance": x, "url": url}
-            for x, url in zip(theirs[first].tolist(), shard.pages.texts.get_many(targets[first]), strict=True)
-        ],
+        "links_to": [{"importance": x, "url": url} for x, url in shown],
     }
 
 

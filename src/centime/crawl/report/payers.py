@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.state import rows_of
-from centime.model.ids import PageId
 from centime.model.row_batch import Pages
 from centime.shard.state import ShardState
 
@@ -27,10 +26,12 @@ class Payers:
     links: npt.NDArray[np.int64]
 
 
-def payers_of(shard: ShardState, page: PageId, step: Callable[[float], None] = lambda done: None) -> Payers:
-    """All payers of a page; `step` receives the number of further pages whose links were searched."""
+def payers_of(shard: ShardState, page: int, step: Callable[[float], None] = lambda done: None) -> Payers:
+    """All payers of a page, or of a proxy of a partition by its number in rows; `step` receives the number of further
+    pages whose links were searched.
+    """
     found, links = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for pages, lengths, targets in rows_of(shard):
+    for pages, lengths, targets in rows_of(shard, remote=True):
         ends = np.cumsum(lengths)
         rows = np.unique(np.searchsorted(ends, np.flatnonzero(targets == page), side="right"))
         found.append(pages[rows])

@@ -4,7 +4,7 @@ The table is written a batch of pages at a time, so memory is a batch, and the i
 all pages. In the row of a page that was never visited, the columns that a visit fills are null. Times are UTC.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from centime.crawl.engine.state import CrawlState, rows_of
+from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.graph import LinkedPages
 from centime.crawl.report.top import importance_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.files.replacement import replacing_files
@@ -64,32 +65,44 @@ FARTHEST = 253_402_300_799.0  # the end of year 9999
 Step = Callable[[float], None]
 
 
-def page_batches(opened: CrawlState, step: Step = lambda done: None) -> Iterator[pa.RecordBatch]:
-    """The table as record batches; `step` receives the number of further pages done, twice for each page."""
-    count = opened.shard.pages.count
-    links_in = np.zeros(count, dtype=np.int64)
-    for pages, _, targets in rows_of(opened.shard):
-        links_in += np.bincount(targets, minlength=count)
+def page_batches(
+    states: Sequence[CrawlState], linked: LinkedPages, step: Step = lambda done: None
+) -> Iterator[pa.RecordBatch]:
+    """The table as record batches; `step` receives the number of further pages done, twice for each page. Partitions
+    come one after the other, in the numbering of `linked`.
+    """
+    links_in = np.zeros(linked.count, dtype=np.int64)
+    for pages, _, targets in linked.rows():
+        links_in += np.bincount(targets, minlength=linked.count)
         step(len(pages))
-    importance = importance_of_all(opened)
-    hosts = pa.array([host.name for host in opened.shard.hosts.all], type=pa.string())
-    for pages in batches(count):
-        columns = _columns(opened, pages, hosts) | {"importance": importance[pages], "links_in": links_in[pages]}
-        arrays = [
-            column if isinstance(column, pa.Array) and column.type == field.type else pa.array(column, type=field.type)
-            for field in SCHEMA
-            for column in (columns[field.name],)
-        ]
-        yield pa.record_batch(arrays, schema=SCHEMA)
-        step(len(pages))
+    first = 0
+    for opened in states:
+        importance = importance_of_all(opened)
+        hosts = pa.array([host.name for host in opened.shard.hosts.all], type=pa.string())
+        for pages in batches(opened.shard.pages.count):
+            columns = _columns(opened, pages, hosts, first) | {
+                "importance": importance[pages],
+                "links_in": links_in[first + pages],
+            }
+            arrays = [
+                column
+                if isinstance(column, pa.Array) and column.type == field.type
+                else pa.array(column, type=field.type)
+                for field in SCHEMA
+                for column in (columns[field.name],)
+            ]
+            yield pa.record_batch(arrays, schema=SCHEMA)
+            step(len(pages))
+        first += opened.shard.pages.count
 
 
-def write_pages(opened: CrawlState, path: Path, *, csv: bool, step: Step = lambda done: None) -> int:
-    """Writes the table, which appears when it is complete; returns the number of rows."""
+def write_pages(
+    states: Sequence[CrawlState], linked: LinkedPages, path: Path, *, csv: bool, step: Step = lambda done: None
+) -> None:
+    """Writes the table, which appears when it is complete."""
     with replacing_files(path) as files, _writer(files.new(path), csv=csv) as writer:
-        for batch in page_batches(opened, step):
+        for batch in page_batches(states, linked, step):
             writer.write_batch(batch)
-    return opened.shard.pages.count
 
 
 def _writer(path: Path, *, csv: bool) -> Any:
@@ -98,13 +111,13 @@ def _writer(path: Path, *, csv: bool) -> Any:
     return pq.ParquetWriter(path, SCHEMA, compression="zstd")
 
 
-def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array) -> dict[str, Any]:
+def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array, first: int) -> dict[str, Any]:
     known = opened.shard.pages
     heads, origins = known.records.heads(pages), known.origins_of(pages)
     never = heads["visits"] == 0
     redirect = heads["redirect"].astype(np.int64)
     columns: dict[str, Any] = {
-        "page": pages,
+        "page": first + pages,
         "url": url_column(opened, int(pages[0]), int(pages[-1]) + 1),
         "host": hosts.take(pa.array(origins["host"].astype(np.int64))),
         "kind": _words(KINDS, kinds_of(heads["kind"], heads["outcome"]), None),
@@ -114,7 +127,7 @@ def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array) 
         "status": pa.array(heads["status"].astype(np.int16), mask=heads["status"] == 0),
         "links_out": known.rows.gather(pages).lengths.astype(np.int32),
         "signature": pa.array(heads["signature"], mask=heads["signature"] == 0),
-        "leads_to": pa.array(redirect, mask=never | (redirect == NO_PAGE)),
+        "leads_to": pa.array(first + redirect, mask=never | (redirect == NO_PAGE)),
     }
     for name in NUMBERS:
         column = heads[name].astype(np.int16 if name == "failures" else np.int64)

@@ -81,6 +81,13 @@ class Transfers:
             total = total.plus(channel.sums)
         return total
 
+    def has_news(self, other: int, threshold: int) -> bool:
+        """Whether a batch for a partition would name a page, or tell of `threshold` units or more for one."""
+        channel = self.outgoing.get(other)
+        return channel is not None and (
+            bool(channel.names) or self.ledger.largest_unsent(channel.proxies.numbers) >= threshold
+        )
+
     def report(self) -> Report:
         """What this partition adds to a certificate now."""
         sent, applied = [0] * self.partitions, [0] * self.partitions

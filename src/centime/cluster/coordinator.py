@@ -1,0 +1,380 @@
+"""Runs all partitions of a crawl as processes of this machine, and decides what only all of them together can know.
+
+    rounds      every partition is asked how it stands; when all have answered, the next round can begin
+    the end     nothing is left when, in two rounds that follow each other, every partition has no page to fetch, all
+                batches that were closed were applied, and no number has changed (Mattern's four counters): whatever
+                could have made one of them busy again would have been a batch on its way
+    limits      pages and budgets are divided by `division.py`, and never exceeded by all together
+    debts       after the last page partitions pay and send until the certificate of all reports is small enough
+
+It keeps nothing but `cluster.json`. If this process dies, all partitions do (`hub.py`).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from centime.cluster.division import Division, whole_shares
+from centime.cluster.folder import ClusterFolder, divided
+from centime.cluster.hub import Again, Hub
+from centime.cluster.member import Member
+from centime.cluster.merging import merged_facts, merged_rows
+from centime.cluster.order import ANY, Begin, Close, Ended, Failed, Opened, Round, Standing, Stop
+from centime.crawl.engine.loop import (
+    FINAL_ERROR,
+    READ_ALL,
+    STOPPED,
+    VIEW_SECONDS,
+    Limits,
+    Run,
+    refused_in_words,
+)
+from centime.ledger.certificate import Certificate, certified
+from centime.model import errors
+from centime.model.errors import CentimeError, DamagedCrawl
+from centime.model.outcome import Outcome
+from centime.processes.clock import RunClock
+
+ROUND_SECONDS = 0.5
+QUICK_ROUND_SECONDS = 0.05  # when every partition has nothing left, or settles
+FACTS_SECONDS = 2.0  # between two rounds with facts
+BUDGET_SECONDS = 5.0  # between two divisions of the budget
+LEAST_CHANGE = 0.2  # of a share of the budget, below which it stays
+IDLE_WEIGHT = 0.05  # of a partition without pages, in the division of a budget
+TELL_SHARE = 0.95  # of the mean debt: transfers above it are sent
+STILL_ROUNDS = 20  # without a frame of any partition, after which debts stay as they are
+FROZEN_SECONDS = 10.0  # without an answer and without work, after which the process of a partition is replaced
+SILENCE_SECONDS = 600.0  # after which a stopped run does not wait for a partition any more
+
+
+class Coordinator:
+    """One run of a crawl in partitions."""
+
+    def __init__(
+        self,
+        folder: ClusterFolder,
+        seeds: list[str],
+        given: Mapping[str, Any],
+        limits: Limits,
+        *,
+        where: str = "options",
+        trust: bool = False,
+        clock: RunClock | None = None,
+    ) -> None:
+        self._folder = folder
+        self._count = folder.about.partitions
+        self._seeds, self._given, self._where, self._trust = seeds, dict(given), where, trust
+        self._limits = limits
+        self._clock = clock or RunClock()
+        self._hub = Hub(folder, self._begin, self._clock)
+        self.run_facts = Run(self._clock())
+        self._stop = 0
+        self._stopped_at = 0.0
+        self._closing = False
+        self._round = 0
+        self._round_at = self._facts_at = self._budget_at = 0.0
+        self._quiet: tuple[int, int] | None = None  # closed and applied batches of a round in which nothing was left
+        self._visits_before = [0] * self._count  # of processes that have died
+        self._certificate: Certificate | None = None
+        self._threshold = 1
+        self._still = self._frames = 0  # rounds without a frame while debts are settled; all frames
+        self._failure: CentimeError | None = None
+        pages = limits.pages
+        self._pages = None if pages is None else Division(pages, whole_shares(pages, [1.0] * self._count))
+        totals = folder.about.totals
+        self._budgets = {
+            name: Division(total, [total / self._count] * self._count)
+            for name in ("rate", "bandwidth", "fill-rate")
+            if (total := totals.get(name)) is not None
+        }
+        self._ordered: list[dict[str, float]] = [{} for _ in range(self._count)]
+
+    def run(self, view: Callable[["Coordinator", float], None] = lambda crawl, now: None) -> str:
+        """Crawls until a limit is reached, nothing is left or `stop` is called; returns the reason in words."""
+        try:
+            self._hub.start()
+            shown = 0.0
+            while not all(member.ended for member in self._members):
+                for member, event in self._hub.exchange(self._pause()):
+                    self._take(member, event)
+                now = self._clock()
+                self._look(now)
+                if now - shown >= VIEW_SECONDS:
+                    shown = now
+                    view(self, now)
+        finally:
+            self._hub.close()
+        view(self, self._clock())
+        if self._failure is not None:
+            raise self._failure
+        return self.run_facts.ending
+
+    def stop(self, *_: object) -> None:
+        """Asks the run to end; a second call ends it without waiting for pages under way."""
+        self._stop += 1
+
+    def now(self) -> float:
+        """The time of this run."""
+        return self._clock()
+
+    def statistics(self, now: float) -> dict[str, Any]:
+        """Figures for people while the crawl runs: the sums over all partitions."""
+        pages, sent = self.run_facts.pace(now)
+        facts = [member.last.facts for member in self._members if member.last and member.last.facts]
+        return merged_facts(facts) | {
+            "folder": str(self._folder.path),
+            "certified_error": self._certificate.shown if self._certificate is not None else None,
+            "partitions": self._count,
+            "pages_per_second": pages,
+            "bytes_per_second": sent,
+            "seconds": now - self.run_facts.started,
+        }
+
+    def top(self, count: int) -> list[dict[str, Any]]:
+        """The most important pages, as of the last facts."""
+        return merged_rows([member.last.top for member in self._members if member.last], "importance", count)
+
+    @property
+    def pids(self) -> list[int]:
+        """The numbers of the processes of all partitions."""
+        return [member.pid for member in self._members]
+
+    @property
+    def keeper_pids(self) -> list[int]:
+        """The numbers of the processes that keep replicas."""
+        return [keeper.pid for keeper in self._hub.keepers]
+
+    @property
+    def _members(self) -> list[Member]:
+        return self._hub.members
+
+    def _begin(self, partition: int) -> Begin:
+        """The first message to the process of a partition."""
+        about = self._folder.about
+        passed = self._clock() - self.run_facts.started
+        return Begin(
+            folder=str(self._folder.folder_of(partition)),
+            partition=partition,
+            partitions=self._count,
+            incarnation=self._folder.next_incarnation(partition),
+            seeds=self._seeds,
+            given=self._given | divided(about.totals, self._count),
+            where=self._where,
+            ahead=self._clock.ahead,
+            seconds=None if self._limits.seconds is None else max(0.0, self._limits.seconds - passed),
+            pages=self._pages_of(partition),
+            replicated=bool(about.replicas),
+            trust=self._trust,
+        )
+
+    def _take(self, member: Member, event: Opened | Standing | Failed | Ended | Again) -> None:
+        match event:
+            case Opened(notes):
+                self.run_facts.notes += notes
+                if self._round:  # it was started again, and the round waits for it
+                    self._ask(member, full=True)
+                if all(one.is_open for one in self._members) and len(self._members) == self._count:
+                    self._folder.keep(pending={}, seeds=[])
+            case Standing():
+                self._confirm(member.partition, event)
+            case Failed(kind, sentence):
+                self._fail(member, kind, sentence)
+            case Ended(notes):
+                self.run_facts.notes += notes
+            case Again(before):
+                standing = before.standing or before.last
+                self._visits_before[member.partition] += standing.used if standing is not None else 0
+                self._ordered[member.partition] = {}
+                if self.run_facts.ending:
+                    member.order(Stop(self.run_facts.ending))
+                if self._closing:
+                    member.order(Close())
+
+    def _fail(self, member: Member, kind: str, sentence: str) -> None:
+        """Ends the run because a partition cannot go on; the others end in good order."""
+        if self._failure is None:
+            folder = self._folder.folder_of(member.partition)
+            known = getattr(errors, kind, CentimeError)
+            known = known if isinstance(known, type) and issubclass(known, CentimeError) else CentimeError
+            words = sentence if str(folder) in sentence else f"partition {member.partition}: {sentence}"
+            self._failure = DamagedCrawl(words, folder) if known is DamagedCrawl else known(words)
+        self._stop_all("a partition could not go on")
+
+    # ---- rounds
+
+    def _pause(self) -> float:
+        return max(0.0, min(VIEW_SECONDS, self._round_at + self._round_seconds - self._clock()))
+
+    @property
+    def _round_seconds(self) -> float:
+        standings = [member.standing for member in self._members]
+        quick = all(one is not None and (one.nothing_left or one.settling) for one in standings)
+        return QUICK_ROUND_SECONDS if quick or self._round < 3 else ROUND_SECONDS
+
+    def _look(self, now: float) -> None:
+        """Ends the run if a limit is reached, and begins a round if all have answered the last one."""
+        if not self.run_facts.ending:
+            if self._stop:
+                self._stop_all(STOPPED)
+            elif self._limits.seconds is not None and now - self.run_facts.started >= self._limits.seconds:
+                self._stop_all(f"the {self._limits.seconds:g} seconds are over")
+        elif self._stop > 1 and not self._closing:
+            self._stop_all(self.run_facts.ending, at_once=True)
+            self._close()
+        if self._stopped_at and now - self._stopped_at > SILENCE_SECONDS:
+            raise CentimeError(f"{self._folder.path}: a partition does not end; the same command continues the crawl")
+        running = [member for member in self._members if member.ended is None]
+        for member in running:
+            answered = member.standing is not None and member.standing.number == self._round
+            waits = member.is_open and self._round and not answered and not self._closing
+            if waits and member.is_frozen(now, self._round_at, FROZEN_SECONDS):
+                for lost, event in self._hub.lost(member):
+                    self._take(lost, event)
+        running = [member for member in self._members if member.ended is None]
+        if now < self._round_at + self._round_seconds or not all(member.is_open for member in running):
+            return
+        if self._round and not all(one.standing and one.standing.number == self._round for one in running):
+            return
+        if self._round:
+            self._conclude([one.standing for one in running if one.standing], now)
+        self._begin_round(running, now)
+
+    def _begin_round(self, running: list[Member], now: float) -> None:
+        self._round += 1
+        self._round_at = now
+        settles = bool(self.run_facts.ending)
+        full = settles or now - self._facts_at >= FACTS_SECONDS
+        self._facts_at = now if full else self._facts_at
+        for member in running:
+            self._ask(member, full=full)
+
+    def _ask(self, member: Member, *, full: bool) -> None:
+        """Asks a partition how it stands in this round."""
+        member.order(
+            Round(
+                number=self._round,
+                pages=self._pages_of(member.partition),
+                budget=self._ordered[member.partition],
+                threshold=self._threshold,
+                error=1.0 if self._certificate is None else self._certificate.error,
+                full=full,
+            )
+        )
+        self._ordered[member.partition] = {}
+
+    def _conclude(self, standings: list[Standing], now: float) -> None:
+        """Draws conclusions from a round."""
+        run = self.run_facts
+        said = [member.standing for member in self._members if member.standing is not None]
+        run.visits = sum(self._visits_before) + sum(one.visits for one in said)
+        facts = [member.last.facts for member in self._members if member.last and member.last.facts]
+        run.wire_bytes = sum(one["wire_bytes"] for one in facts)
+        reports = [one.report.unpacked() for one in standings if one.report is not None]
+        if len(reports) == self._count:
+            self._certificate = certified(reports)
+            accounts = self._certificate.sums.pages + sum(one.proxies for one in standings)
+            owed = sum(report.owed + report.unsent for report in reports)
+            self._threshold = max(1, int(TELL_SHARE * owed / max(1, accounts)))
+        if run.ending:
+            self._settle(standings)
+            return
+        if self._limits.pages is not None and run.visits >= self._limits.pages:
+            self._stop_all(f"read the {self._limits.pages} pages asked for")
+            return
+        batches = sum(one.closed for one in standings), sum(one.applied for one in standings)
+        quiet = all(one.nothing_left and not one.to_name and not one.under_way for one in standings)
+        if quiet and batches[0] == batches[1] and batches == self._quiet:
+            self._stop_all(self._nothing_left([one.nothing_left for one in standings]))
+            return
+        self._quiet = batches if quiet else None
+        if self._pages is not None:
+            self._divide_pages(standings)
+        if now - self._budget_at >= BUDGET_SECONDS:
+            self._budget_at = now
+            self._divide_budgets(standings)
+
+    def _nothing_left(self, reasons: list[str]) -> str:
+        """Why no partition has a page to fetch: of their reasons, the one that says most about what remains."""
+        for beginning in ("no host is ready", "everything known was read, but", READ_ALL):
+            for reason in reasons:
+                if reason.startswith(beginning) and beginning != READ_ALL:
+                    return reason
+                if reason.startswith(beginning):
+                    facts = self.statistics(self._clock())
+                    outcomes = {Outcome[name.upper()]: count for name, count in facts["outcomes"].items()}
+                    return READ_ALL + refused_in_words(facts["refused"], outcomes, self._folder.path)
+        return reasons[0]
+
+    def _settle(self, standings: list[Standing]) -> None:
+        """Ends the run once its debts are paid, or are paid no further."""
+        if self._certificate is None or not all(one.settling for one in standings):
+            return
+        frames = sum(one.frame for one in standings)
+        self._still = self._still + 1 if frames == self._frames else 0
+        self._frames = frames
+        if self._still:  # what is left to send is below the threshold
+            self._threshold = 1
+        if self._certificate.error <= FINAL_ERROR or self._still > STILL_ROUNDS:
+            self._close()
+
+    def _stop_all(self, reason: str, *, at_once: bool = False) -> None:
+        if not self.run_facts.ending:
+            self.run_facts.ending = reason
+            self._stopped_at = self._clock()
+        elif not at_once:
+            return
+        for member in self._members:
+            if member.ended is None:
+                member.order(Stop(self.run_facts.ending, at_once))
+        if any(member.ended is not None for member in self._members):
+            self._close()  # the others cannot settle without it
+
+    def _close(self) -> None:
+        if not self._closing:
+            self._closing = True
+            for member in self._members:
+                if member.ended is None:
+                    member.order(Close())
+
+    # ---- what is divided
+
+    def _confirm(self, partition: int, standing: Standing) -> None:
+        if self._pages is not None:
+            self._pages.confirm(partition, standing.pages + self._visits_before[partition])
+        for name, division in self._budgets.items():
+            division.confirm(partition, standing.budget[name] or 0.0)
+
+    def _pages_of(self, partition: int) -> int:
+        """How many pages the process of a partition may visit in all."""
+        if self._pages is None:
+            return ANY
+        return max(0, int(self._pages.ordered[partition]) - self._visits_before[partition])
+
+    def _divide_pages(self, standings: list[Standing]) -> None:
+        """Gives what is left of the pages to partitions that have some to fetch."""
+        assert self._pages is not None
+        used = [before + one.used for before, one in zip(self._visits_before, standings, strict=True)]
+        left = int(self._pages.total) - sum(used)
+        busy = [float(not one.nothing_left) for one in standings]
+        shares = whole_shares(left, busy if any(busy) else [1.0] * self._count)
+        self._pages.aim([mine + share for mine, share in zip(used, shares, strict=True)])
+
+    def _divide_budgets(self, standings: list[Standing]) -> None:
+        """Gives each partition its part of the budget: by its pages if it keeps them fresh, otherwise the same to each
+        that has pages to fetch.
+        """
+        if any(one.refreshes for one in standings):
+            weights = [1.0 + one.known for one in standings]
+        else:
+            weights = [IDLE_WEIGHT if one.nothing_left else 1.0 for one in standings]
+        for name, division in self._budgets.items():
+            before = list(division.ordered)
+            aims = [division.total * weight / sum(weights) for weight in weights]
+            division.aim(
+                [
+                    aim if abs(aim - old) > LEAST_CHANGE * old else old
+                    for aim, old in zip(aims, division.ordered, strict=True)
+                ]
+            )
+            for partition, (old, new) in enumerate(zip(before, division.ordered, strict=True)):
+                if old != new:
+                    self._ordered[partition][name] = new

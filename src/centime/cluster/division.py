@@ -1,0 +1,49 @@
+"""Divides a total among partitions, such as a budget or a number of pages, so that they never have more than it
+together.
+
+    have_i <= bound_i = max(ordered_i, confirmed_i)         sum of bound_i <= total
+
+A partition that is to have less keeps what it has until it confirms the order. Only what is confirmed to be free is
+given to others.
+"""
+
+from collections.abc import Sequence
+
+
+class Division:
+    """A total, and who has how much of it."""
+
+    def __init__(self, total: float, shares: Sequence[float]) -> None:
+        self.total = total
+        self.ordered = list(shares)
+        self._confirmed = list(shares)
+
+    def confirm(self, number: int, share: float) -> None:
+        """Says what a partition has from now on, unless it has been given more since."""
+        self._confirmed[number] = share
+
+    def aim(self, shares: Sequence[float]) -> None:
+        """Orders these shares, as far as what is free allows."""
+        for number, share in enumerate(shares):
+            self.ordered[number] = min(self.ordered[number], share)
+        free = self.total - sum(map(max, self.ordered, self._confirmed))
+        for number, share in enumerate(shares):
+            bound = max(self.ordered[number], self._confirmed[number])
+            more = min(max(0.0, share - bound), max(0.0, free))
+            if share > self.ordered[number]:
+                self.ordered[number] = min(share, bound + more)
+            free -= more
+
+
+def whole_shares(total: int, weights: Sequence[float]) -> list[int]:
+    """Whole numbers in proportion to weights, whose sum is the total; all 0 if no weight is above 0."""
+    weight = sum(weights)
+    if not weight or total <= 0:
+        return [0] * len(weights)
+    shares, given, seen = [], 0, 0.0
+    for one in weights:
+        seen += one
+        up_to = round(total * seen / weight)
+        shares.append(up_to - given)
+        given = up_to
+    return shares

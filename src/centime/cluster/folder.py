@@ -1,0 +1,144 @@
+"""The folder of a crawl that is divided into partitions.
+
+    cluster.json      how many partitions there are, what they share, and the options that some may not have yet
+    lock              held by the process that runs the partitions
+    partitions/00     the crawl folder of each partition (`store/folder.py`)
+    replicas/00       its replica, which a process of another node keeps (`replica.py`)
+
+Options of a run are in `cluster.json` until all partitions have them, so that the run after one that was killed in
+between gives them to the others.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from centime.files.disk import make_folder, read_file
+from centime.files.listing import list_folder
+from centime.files.replacement import replace_file
+from centime.model.errors import BadInput, BadSetting, DamagedFile, NewFormat
+from centime.settings.reading import NONE
+from centime.store.folder import CLUSTER, is_crawl
+from centime.store.lock import LOCK, lock_file, unlock_file
+
+FORMAT = 1
+MOST_PARTITIONS = 4_096
+MOST_NODES = 256
+USUAL_CLUSTER = "local:2"
+LEAST = {"most-pages": 1, "most-memory": 1 << 20, "workers": 1}  # of what is divided, for each partition
+DIVIDED = ("rate", "bandwidth", "fill-rate", *LEAST)
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of `cluster.json`."""
+
+    format: int = FORMAT
+    partitions: int
+    created: float
+    cluster: str = USUAL_CLUSTER  # where the partitions ran last
+    replicas: int = 0
+    incarnations: list[int] = []
+    totals: dict[str, float | None] = {}  # options that are divided among the partitions
+    pending: dict[str, Any] = {}  # options that some partitions may not have yet
+    seeds: list[str] = []  # the same
+
+
+def nodes_of(cluster: str) -> int:
+    """The number of nodes that `local:N` means; BadSetting if it is something else."""
+    kind, _, number = cluster.partition(":")
+    if kind != "local" or not number.isdecimal() or not 1 <= int(number) <= MOST_NODES:
+        raise BadSetting(f"cluster: give local:N, with N from 1 to {MOST_NODES} nodes on this machine, not {cluster!r}")
+    return int(number)
+
+
+def is_cluster(path: Path) -> bool:
+    """Whether this folder is a crawl in partitions."""
+    return (path / CLUSTER).is_file()
+
+
+def refuse_plain(path: Path) -> None:
+    """BadInput if a folder is a crawl that is not divided."""
+    if is_crawl(path):
+        raise BadInput(f"{path}: this crawl has one folder and cannot be divided; --cluster begins a crawl of its own")
+
+
+def partition_folders(path: Path) -> list[Path]:
+    """The crawl folders of all partitions, in their order; those that were never opened do not exist."""
+    return [_folder(path, number) for number in range(read_about(path).partitions)]
+
+
+def read_about(path: Path) -> About:
+    """What `cluster.json` says."""
+    try:
+        about = msgspec.json.decode(read_file(path / CLUSTER), type=About)
+    except FileNotFoundError as missing:
+        raise BadInput(f"{path}: this is not a crawl in partitions (there is no {CLUSTER})") from missing
+    except (msgspec.DecodeError, ValueError) as trouble:
+        raise DamagedFile(f"{path / CLUSTER}: damaged, or not written by Centime: {trouble}") from trouble
+    if about.format > FORMAT:
+        raise NewFormat(f"{path}: this cluster has format {about.format}; this version reads {FORMAT}")
+    return about
+
+
+class ClusterFolder:
+    """The folder of a cluster, locked for this process."""
+
+    def __init__(self, path: Path, about: About) -> None:
+        self.path = path
+        self.about = about
+
+    def folder_of(self, partition: int) -> Path:
+        """The crawl folder of a partition."""
+        return _folder(self.path, partition)
+
+    def keep(self, **changes: Any) -> None:
+        """Writes new values to `cluster.json`."""
+        self.about = structs.replace(self.about, **changes)
+        replace_file(self.path / CLUSTER, msgspec.json.format(msgspec.json.encode(self.about), indent=1) + b"\n")
+
+    def next_incarnation(self, partition: int) -> int:
+        """A number for a process of a partition that no earlier one had; kept before it is returned."""
+        incarnations = list(self.about.incarnations) or [0] * self.about.partitions
+        incarnations[partition] += 1
+        self.keep(incarnations=incarnations)
+        return incarnations[partition]
+
+
+@contextmanager
+def open_cluster(path: Path, partitions: int | None, usual: int, now: float) -> Iterator[ClusterFolder]:
+    """The cluster in a folder, locked; created, with `partitions` or the `usual` number of them, if there is none."""
+    fresh = not is_cluster(path)
+    if fresh and path.exists() and (not path.is_dir() or {entry.name for entry in list_folder(path)} - {LOCK}):
+        raise BadInput(f"{path}: this folder is neither empty nor a crawl")
+    if fresh:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
+    handle = lock_file(path)
+    try:
+        about = About(partitions=partitions or usual, created=now) if fresh else read_about(path)
+        if partitions not in (None, about.partitions):
+            raise BadInput(f"{path}: this crawl has {about.partitions} partitions for good, not {partitions}")
+        folder = ClusterFolder(path, about)
+        if fresh:
+            make_folder(path / "partitions")
+            folder.keep()
+        yield folder
+    finally:
+        unlock_file(handle)
+
+
+def divided(given: Mapping[str, float | None], partitions: int) -> dict[str, Any]:
+    """The part of totals that one of so many partitions gets."""
+    shares: dict[str, Any] = {}
+    for name, total in given.items():
+        share = NONE if total is None else total / partitions
+        shares[name] = max(LEAST[name], int(share)) if name in LEAST and share != NONE else share
+    return shares
+
+
+def _folder(path: Path, partition: int) -> Path:
+    return path / "partitions" / f"{partition:02}"

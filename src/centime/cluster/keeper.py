@@ -1,0 +1,144 @@
+"""The process that keeps the replicas of partitions of other nodes (`replica.py`).
+
+    python -m centime.cluster.keeper SOCKET
+
+It stores what it is sent, in the order in which it comes, and answers. What it has written survives its own end; it
+survives a loss of power if the partition's own disk does not vanish at the same time.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from centime.cluster.replica import (
+    Copied,
+    Dropped,
+    FromKeeper,
+    Has,
+    Look,
+    Refused,
+    Stored,
+    Tail,
+    ToKeeper,
+    files_of,
+)
+from centime.files.disk import make_folder, write_whole
+from centime.files.replacement import replace_file
+from centime.processes.channel import MessageSocket
+from centime.processes.parent import die_with_parent
+
+INCARNATION = ".incarnation"
+
+
+class Restore(msgspec.Struct, array_like=True, frozen=True, tag="restore"):
+    """Makes the folder of a lost partition from its replica; nothing older than this incarnation is stored any more."""
+
+    partition: int
+    incarnation: int
+    folder: str
+
+
+class Restored(msgspec.Struct, array_like=True, frozen=True, tag="restored"):
+    """The folder is there, or the replica cannot make it: then a sentence says why."""
+
+    partition: int
+    trouble: str = ""
+
+
+unpack_order = msgspec.msgpack.Decoder(ToKeeper | Restore).decode
+unpack_answer = msgspec.msgpack.Decoder(FromKeeper | Restored).decode
+
+
+class Keeper:
+    """The replicas that one node keeps, each in a folder below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._newest: dict[int, int] = {}
+
+    def take(self, message: ToKeeper | Restore) -> FromKeeper | Restored | None:
+        """Stores what a message has; returns the answer, None if there is none."""
+        if message.incarnation < self._incarnation(message.partition):
+            return None if isinstance(message, Restore) else Refused(message.partition, message.incarnation)
+        folder = self._folder(message.partition)
+        match message:
+            case Look(partition, incarnation):
+                self._begin(partition, incarnation)
+                return Has(partition, incarnation, files_of(folder))
+            case Copied(name=name, at=at, data=data):
+                self._write(folder / name, at, data)
+            case Dropped(names=names):
+                for name in names:
+                    (folder / name).unlink(missing_ok=True)
+            case Tail(partition, incarnation, name, at, data, frames):
+                self._write(folder / name, at, data)
+                return Stored(partition, incarnation, frames) if frames else None
+            case Restore(partition, incarnation, to):
+                return Restored(partition, self._restore(partition, incarnation, Path(to)))
+        return None
+
+    def _restore(self, partition: int, incarnation: int, to: Path) -> str:
+        """Copies a replica to the place of its partition; returns what keeps it from that."""
+        self._begin(partition, incarnation)
+        folder = self._folder(partition)
+        if not (folder / "centime.json").is_file():
+            return f"the replica of partition {partition} has no crawl"
+        unfinished = to.with_name(f".{to.name}.restored")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.copytree(folder, unfinished, ignore=shutil.ignore_patterns(INCARNATION))
+        shutil.rmtree(to, ignore_errors=True)
+        unfinished.replace(to)
+        return ""
+
+    def _write(self, path: Path, at: int, data: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            write_whole(handle, data, at, path)
+            os.ftruncate(handle, at + len(data))
+        finally:
+            os.close(handle)
+
+    def _incarnation(self, partition: int) -> int:
+        """The youngest incarnation of a partition that this keeper has heard of."""
+        if partition not in self._newest:
+            with suppress(OSError, ValueError):
+                self._newest[partition] = int((self._folder(partition) / INCARNATION).read_text())
+        return self._newest.get(partition, 0)
+
+    def _begin(self, partition: int, incarnation: int) -> None:
+        make_folder(self._folder(partition))
+        replace_file(self._folder(partition) / INCARNATION, f"{incarnation}\n".encode())
+        self._newest[partition] = incarnation
+
+    def _folder(self, partition: int) -> Path:
+        return self._root / f"{partition:02}"
+
+
+def main(number: int | None = None) -> None:
+    """Keeps replicas for the coordinator at the other end of the inherited socket; its first message is the folder."""
+    die_with_parent()
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.SIG_IGN)
+    line = MessageSocket(socket.socket(fileno=int(sys.argv[1]) if number is None else number))
+    keeper: Keeper | None = None
+    with suppress(EOFError, ConnectionError):
+        while True:
+            for packed in line.exchange(60.0):
+                if keeper is None:
+                    keeper = Keeper(Path(packed.decode()))
+                    continue
+                answer = keeper.take(unpack_order(packed))
+                if answer is not None:
+                    line.say(msgspec.msgpack.encode(answer))
+            line.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""What the coordinator of a cluster and the processes of its partitions say to each other, besides the messages between
+partitions (`message.py`), which the coordinator carries.
+
+    Begin, then Opened or Failed            a process opens its partition
+    Round, then Standing                    asked of all partitions; the next round begins when all have answered
+    Stop, Close, then Ended                 no further pages; then, when all debts are paid, the end
+"""
+
+from typing import Any
+
+import msgspec
+
+from centime.cluster.message import Acknowledged, Sent
+from centime.cluster.replica import FromKeeper, ToKeeper
+from centime.ledger.accounts import Sums
+from centime.ledger.certificate import Report
+
+ANY = -1  # pages: as many as there are
+
+
+class Begin(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="begin"):
+    """The first message to a process: its partition, and the options of this run."""
+
+    folder: str
+    partition: int
+    partitions: int
+    incarnation: int
+    seeds: list[str]
+    given: dict[str, Any]
+    where: str = "options"
+    ahead: float  # of the clock of the run (processes/clock.py)
+    seconds: float | None = None
+    pages: int = ANY  # that it may visit in this run
+    replicated: bool = False  # whether another node keeps a replica
+    trust: bool = False
+
+
+class Opened(msgspec.Struct, array_like=True, frozen=True, tag="opened"):
+    """The partition is open, and crawls. The notes are for a person."""
+
+    notes: list[str]
+
+
+class Failed(msgspec.Struct, array_like=True, frozen=True, tag="failed"):
+    """The partition cannot go on: the name of the exception, and its sentence."""
+
+    kind: str
+    sentence: str
+
+
+class Round(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="round"):
+    """Asks how a partition stands, and says what it may do until the next round."""
+
+    number: int
+    pages: int  # as in `Begin`
+    budget: dict[str, float] = {}
+    threshold: int = 1  # of transfers: smaller ones wait
+    error: float = 1.0  # of all importance, as certified in the round before
+    full: bool = False  # with facts and a report
+
+
+class PackedReport(msgspec.Struct, array_like=True, frozen=True):
+    """A report for a certificate (`ledger/certificate.py`); its sums may have more than 64 bits."""
+
+    partition: int
+    damping: float
+    numbers: list[str]
+    sums: list[str]
+    sent: list[str]
+    applied: list[str]
+
+    @classmethod
+    def of(cls, report: Report) -> "PackedReport":
+        """A report, packed."""
+        numbers = report.level, report.links, report.owed, report.unsent
+        return cls(
+            report.partition,
+            report.damping,
+            *(list(map(str, some)) for some in (numbers, report.sums, report.sent, report.applied)),
+        )
+
+    def unpacked(self) -> Report:
+        """The report."""
+        level, links, owed, unsent = map(int, self.numbers)
+        return Report(
+            self.partition,
+            self.damping,
+            level,
+            Sums(*map(int, self.sums)),
+            links,
+            owed,
+            unsent,
+            tuple(map(int, self.sent)),
+            tuple(map(int, self.applied)),
+        )
+
+
+class Standing(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="standing"):
+    """How a partition stands in a round."""
+
+    number: int
+    visits: int
+    under_way: int
+    pages: int  # that it may visit: as the round said, or what it has used already
+    budget: dict[str, float | None]
+    nothing_left: str
+    closed: int  # batches, in all
+    applied: int
+    frame: int  # the next of its journal
+    to_name: int  # pages of others that no batch has named yet
+    settling: bool
+    refreshes: bool
+    known: int
+    proxies: int
+    facts: dict[str, Any] | None = None
+    top: list[dict[str, Any]] = []
+    report: PackedReport | None = None
+
+    @property
+    def used(self) -> int:
+        """The pages that it has visited in this run or is visiting."""
+        return self.visits + self.under_way
+
+
+class Stop(msgspec.Struct, array_like=True, frozen=True, tag="stop"):
+    """Ends the run in good order, or without waiting for pages under way."""
+
+    reason: str
+    at_once: bool = False
+
+
+class Close(msgspec.Struct, array_like=True, frozen=True, tag="close"):
+    """All debts are paid as far as they will be: write the last snapshot."""
+
+
+class Ended(msgspec.Struct, array_like=True, frozen=True, tag="ended"):
+    """The partition is closed. The notes are for a person."""
+
+    notes: list[str]
+
+
+class Resume(msgspec.Struct, array_like=True, frozen=True, tag="resume"):
+    """The keeper of the replica was started again: ask it what it has."""
+
+
+Order = Round | Stop | Close | Resume | Sent | Acknowledged | FromKeeper
+Answer = Opened | Failed | Standing | Ended | Sent | Acknowledged | ToKeeper
+
+pack = msgspec.msgpack.Encoder().encode
+unpack_begin = msgspec.msgpack.Decoder(Begin).decode
+unpack_order = msgspec.msgpack.Decoder(Order).decode
+unpack_answer = msgspec.msgpack.Decoder(Answer).decode

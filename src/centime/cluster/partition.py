@@ -1,0 +1,287 @@
+"""The process of one partition: a crawl in a folder of its own, with a channel to the other partitions.
+
+    python -m centime.cluster.partition SOCKET
+
+The engine is that of any crawl. In each turn it lets `Partition` receive and apply batches, and send those whose frames
+are durable (`exchange.py`). Batches are closed after a sync, once per second, or at once if nothing else is to be done.
+Everything goes through the socket to the coordinator. If the coordinator dies, so does this process.
+"""
+
+import gc
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from centime.cluster.exchange import WINDOW, Exchange
+from centime.cluster.message import Acknowledged, Message, Sent
+from centime.cluster.order import (
+    ANY,
+    Begin,
+    Close,
+    Ended,
+    Failed,
+    Opened,
+    PackedReport,
+    Resume,
+    Round,
+    Standing,
+    Stop,
+    pack,
+    unpack_begin,
+    unpack_order,
+)
+from centime.cluster.replica import Fenced, Has, Refused, Shipper, Stored
+from centime.crawl.engine.fetchers import spare_fetchers
+from centime.crawl.engine.loop import FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE, Engine, Limits
+from centime.crawl.engine.opening import open_writer
+from centime.crawl.engine.writer import CrawlWriter
+from centime.crawl.search.indexer import indexing
+from centime.model.errors import BadSetting, CentimeError
+from centime.processes.channel import MessageSocket
+from centime.processes.clock import RunClock
+from centime.processes.parent import die_with_parent
+from centime.processes.spare import Spare
+from centime.shard.transfers.exchanging import transfers_of
+
+FLUSH_SECONDS = 1.0  # from one batch for a partition to the next, if pages are under way
+REPEAT_SECONDS = 5.0  # after which a batch that is not acknowledged is sent again
+MOST_WAITING = 4 * WINDOW  # batches for a partition that does not answer; its money waits in the ledger
+OWN_SHARE = 0.25  # of the error that all partitions settle to, for what the pages of one owe
+STEP = 0.1  # of the error of all, to which one settles before it tells the others: the rest would be paid in vain
+MOST_PAYMENTS_PER_PAGE = 3 * FINAL_PAYMENTS_PER_PAGE  # in all steps together
+SETTLING_SECONDS = 0.5  # between two looks while there is nothing to pay or to send
+BUDGETS = ("rate", "bandwidth", "fill-rate")
+TOP = 8
+
+
+class Partition:
+    """One partition and its line to the coordinator; the `Peers` of its engine."""
+
+    def __init__(self, line: MessageSocket, opened: CrawlWriter, begin: Begin, spares: list[Spare]) -> None:
+        self._line = line
+        self._opened = opened
+        self._shard = opened.shard
+        self._transfers = transfers_of(opened.shard)
+        self._exchange = Exchange(opened.shard, begin.incarnation)
+        self._others = [other for other in range(begin.partitions) if other != begin.partition]
+        self._pages = begin.pages
+        self._threshold, self._error = 1, 1.0
+        self._flushed = 0.0
+        self._sent: dict[int, tuple[int, float]] = {}  # the last batch that was sent to each partition, and when
+        self._settling = self._closing = False
+        self._shipper = Shipper(opened.folder.path, begin.partition, begin.incarnation) if begin.replicated else None
+        self._synced = 0  # frames that are on the disk
+        self.stored = 0.0 if begin.replicated else float("inf")
+        if self._shipper is not None:
+            self._say(self._shipper.look())
+        self._to_send = True  # whether something may leave that could not before
+        self.ending = ""
+        self.hurries = True  # answers of the last run wait
+        self.engine = Engine(opened, Limits(seconds=begin.seconds), spares=spares, peers=self)
+
+    # ---- what the engine asks for
+
+    def pages_left(self, used: int) -> float:
+        """How many more pages may be leased."""
+        return float("inf") if self._pages == ANY else self._pages - used
+
+    def wait(self, seconds: float) -> None:
+        """Returns after so many seconds, or as soon as there is a message."""
+        self._line.wait(seconds)
+
+    def turn(self, now: float, *, synced: bool) -> None:
+        """Receives and applies what has come, closes batches, and sends what may leave."""
+        if self._shipper is not None:
+            for part in self._shipper.tail(self._shard.journal):
+                self._say(part)
+        if synced:
+            self._synced = self._shard.journal.next_index
+            self.hurries = False
+            self._make_durable()
+            if now - self._flushed >= FLUSH_SECONDS or self._is_idle:
+                self._flush(now)
+        for message in self._line.receive():
+            self._take(now, message)
+        self._send(now)
+
+    def _make_durable(self) -> None:
+        """Lets leave what is on the disk and on the replica."""
+        self._exchange.made_durable(int(min(self._synced, self.stored)))
+        self._to_send = True
+
+    def settle(self) -> None:
+        """Pays debts and sends transfers until the coordinator says that all debts are paid."""
+        self._settling = True
+        ledger = self._transfers.ledger
+        payments, reached = MOST_PAYMENTS_PER_PAGE * max(1, ledger.pages), 0.0
+        while not self._closing:
+            frame, before = self._shard.frame, ledger.payments
+            error = max(OWN_SHARE * FINAL_ERROR, STEP * self._error)
+            if payments > 0 and ledger.error() > max(error, reached):
+                self._shard.settle(error, min(payments, ledger.pages))
+                payments -= ledger.payments - before
+                # rounding may keep it from going further
+                reached = 0.0 if ledger.payments > before else 1.1 * ledger.error()
+            self._shard.journal.sync()
+            self.turn(self.engine.now(), synced=True)
+            if self._shard.frame == frame:
+                self._line.wait(SETTLING_SECONDS)
+
+    # ---- messages
+
+    def _take(self, now: float, packed: bytes) -> None:
+        match unpack_order(packed):
+            case Round() as asked:
+                self._answer(now, asked)
+            case Stop(reason, at_once):
+                self.ending = reason
+                if at_once:
+                    self.engine.stop()
+                    self.engine.stop()
+            case Close():
+                self._closing = True
+            case Resume() if self._shipper is not None:
+                self._say(self._shipper.look())
+            case Has() as has if self._shipper is not None:
+                self._shard.journal.flush()
+                for part in self._shipper.differences(has, self._shard.journal.next_index):
+                    self._say(part)
+            case Stored(frames=frames):
+                self.stored = max(self.stored, frames)
+                self._make_durable()
+            case Refused():
+                raise Fenced(f"{self._opened.folder.path}: another process answers for this partition by now")
+            case Sent() as message:
+                self._exchange.take(now, message)
+                self.engine.run_facts.nothing_left = ""
+                self.hurries = self._to_send = True
+            case Acknowledged() as message:
+                self._exchange.take(now, message)
+                self._to_send = True
+
+    def _answer(self, now: float, asked: Round) -> None:
+        engine, settings = self.engine, self._shard.settings
+        used = engine.run_facts.visits + engine.under_way
+        self._pages = asked.pages if asked.pages == ANY else max(asked.pages, used)
+        self._threshold, self._error = max(1, asked.threshold), asked.error
+        if asked.budget and not self._settling:
+            with suppress(BadSetting):  # two budgets that do not go together: the answer says what it has
+                engine.set(now, asked.budget)
+            settings = self._shard.settings
+        channels = self._transfers
+        details: dict[str, Any] = {}
+        if asked.full:
+            facts = engine.statistics(now)
+            report = PackedReport.of(channels.report())
+            details = {"facts": facts, "top": self._opened.top(TOP), "report": report}
+        self._say(
+            Standing(
+                number=asked.number,
+                visits=engine.run_facts.visits,
+                under_way=engine.under_way,
+                pages=self._pages,
+                budget={name: getattr(settings, name.replace("-", "_")) for name in BUDGETS},
+                nothing_left=engine.run_facts.nothing_left,
+                closed=sum(channel.number for channel in channels.outgoing.values()),
+                applied=sum(channel.number for channel in channels.incoming.values()),
+                to_name=sum(len(channel.names) for channel in channels.outgoing.values()),
+                frame=self._shard.frame,
+                settling=self._settling,
+                refreshes=settings.refreshes(),
+                known=self._shard.pages.count,
+                proxies=channels.ledger.proxies,
+                **details,
+            )
+        )
+
+    def _flush(self, now: float) -> None:
+        """Closes a batch for each partition that something is to be told."""
+        self._flushed = now
+        for other in self._others:
+            waiting = self._transfers.outgoing.get(other)
+            if waiting is not None and len(waiting.outbox) < MOST_WAITING:
+                while self._transfers.has_news(other, self._threshold) and self._shard.flush(
+                    now, other, self._threshold
+                ):
+                    self.hurries = True
+                    if len(waiting.outbox) >= MOST_WAITING:
+                        break
+
+    def _send(self, now: float) -> None:
+        if self._to_send or any(now - when >= REPEAT_SECONDS for _, when in self._sent.values()):
+            self._to_send = False
+            for message in self._due(now):
+                self._say(message)
+        self._line.flush()
+
+    def _due(self, now: float) -> Iterator[Message]:
+        """What may leave and was not sent a moment ago."""
+        last = self._sent
+        self._sent = {}
+        for message in self._exchange.outgoing():
+            if isinstance(message, Sent):
+                number, when = last.get(message.receiver, (0, 0.0))
+                if message.number <= number and now - when < REPEAT_SECONDS:
+                    self._sent[message.receiver] = number, when
+                    continue
+                self._sent[message.receiver] = max(number, message.number), now
+            yield message
+
+    def _say(self, message: Any) -> None:
+        self._line.say(pack(message))
+
+    @property
+    def _is_idle(self) -> bool:
+        return not self.engine.under_way
+
+
+def _run(line: MessageSocket, begin: Begin) -> None:
+    given = dict(begin.given) | {"partition": begin.partition, "partitions": begin.partitions}
+    clock = RunClock(begin.ahead)
+    folder = Path(begin.folder)
+    with (
+        spare_fetchers(given.get("workers")) as spares,
+        open_writer(folder, begin.seeds, given, where=begin.where, clock=clock, trust=begin.trust) as opened,
+    ):
+        partition = Partition(line, opened, begin, spares)
+        line.say(pack(Opened(_notes(folder, opened))))
+        with indexing(folder, opened.settings) as indexer:
+            ending = partition.engine.run()
+        trouble = indexer.trouble()
+        notes = [*partition.engine.run_facts.notes, *([trouble] if trouble else [])]
+        if ending != partition.ending and not ending.startswith("the "):
+            notes.append(ending)
+    line.say(pack(Ended(notes)))
+
+
+def _notes(folder: Path, opened: CrawlWriter) -> list[str]:
+    """What a person should know about the opening of a partition."""
+    notes = [f"upgraded to the newest format: {'; '.join(opened.upgraded)}"] if opened.upgraded else []
+    if opened.let_in:
+        notes.append(f"the new options let in {opened.let_in} URLs that were refused before")
+    return [f"{folder}: {note}" for note in [*notes, *opened.notes]] + [*filter(None, [opened.said_of_clock])]
+
+
+def main(number: int | None = None) -> None:
+    """Runs a partition on the inherited socket."""
+    die_with_parent()
+    for stop in (signal.SIGINT, signal.SIGTERM):  # they reach all processes; the coordinator decides when to stop
+        signal.signal(stop, signal.SIG_IGN)
+    gc.freeze()
+    line = MessageSocket(socket.socket(fileno=int(sys.argv[1]) if number is None else number))
+    with suppress(EOFError, ConnectionError):  # the coordinator is gone, and has ended this run
+        try:
+            _run(line, unpack_begin(line.first()))
+        except (CentimeError, OSError) as trouble:
+            line.say(pack(Failed(type(trouble).__name__, str(trouble))))
+        while line.unsent:
+            line.wait(1.0)
+            line.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""The parts of a crawl for reports: the one reader of a plain crawl, or one for each partition.
+
+Every report is made of the reports of the parts (`merging.py`), so that there is one way for both kinds of crawl. First
+each partition's ledger hears the sums of all others: then importance is on one scale, with a mean of 1 over all pages.
+The certified error is that of the certificate of all parts. They need not be of the same moment, and are not while the
+crawl runs.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from centime.cluster.folder import is_cluster, partition_folders, read_about
+from centime.cluster.global_rows import GlobalRows
+from centime.cluster.merging import Facts, Rows, merged_facts, merged_rows
+from centime.crawl.engine.reader import CrawlReader
+from centime.crawl.notify.delivery import read_troubles
+from centime.crawl.report.changes import Changes, atom, find_changes, newest_first
+from centime.crawl.report.export import export
+from centime.crawl.report.graph import LinkedPages, linked_pages
+from centime.crawl.report.host_report import ORDERS as HOST_ORDERS
+from centime.crawl.report.host_report import host_table
+from centime.crawl.report.opening import check_folder, look_at
+from centime.crawl.report.page import about_page
+from centime.crawl.report.refused import refused_urls
+from centime.crawl.report.statistics import all_statistics
+from centime.crawl.report.top import top_pages
+from centime.crawl.report.versions import with_sentences
+from centime.crawl.report.waiting import LEVELS
+from centime.discover.canonical import canonical
+from centime.ledger.accounts import Sums
+from centime.ledger.certificate import Certificate, certified
+from centime.model.address import partition_of
+from centime.model.errors import BadInput
+from centime.shard.transfers.exchanging import transfers_of
+from centime.store.folder import is_crawl
+
+if TYPE_CHECKING:
+    from centime.crawl.search.updating import Update
+    from centime.search.searcher import FoundPage
+
+Step = Callable[[float], None]
+NUMBERS = {name: number for number, name in LEVELS.items()}
+
+
+class Parts:
+    """A crawl, opened for reports."""
+
+    def __init__(self, path: Path, readers: Sequence[CrawlReader], missing: int = 0) -> None:
+        self.path = path
+        self.readers = readers
+        self._missing = missing  # partitions that were never opened: then nothing is certified
+        self.is_cluster = len(readers) + missing > 1
+        if self.is_cluster:
+            self._hear()
+
+    @property
+    def known(self) -> int:
+        """The number of known pages."""
+        return sum(reader.shard.pages.count for reader in self.readers)
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """What all partitions certify together; None for a plain crawl."""
+        if not self.is_cluster or self._missing:
+            return None
+        return certified([transfers_of(reader.shard).report() for reader in self.readers])
+
+    @property
+    def errors(self) -> Facts:
+        """The certified error over all pages, and the largest of one page."""
+        error = None if self.certificate is None else self.certificate.shown
+        return {"certified_error": error, "largest_error": None if error is None else error * self.known / 2}
+
+    @cached_property
+    def linked(self) -> LinkedPages:
+        """All pages and links, in one numbering."""
+        if not self.is_cluster:
+            return linked_pages(self.readers[0])
+        rows = GlobalRows([reader.shard for reader in self.readers])
+        return LinkedPages(str(self.path), rows.count, rows.rows, rows.urls)
+
+    # ---- reports
+
+    def top(self, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0) -> Facts:
+        """The first pages or sites."""
+        reports = [top_pages(reader, count, by, site=site, now=now) for reader in self.readers]
+        if not self.is_cluster:
+            return reports[0]
+        rows = sorted((row for one in reports for row in one.pop("top")), key=lambda row: _place(row, by))
+        return merged_facts(reports) | self.errors | {"known": self.known, "by": by, "top": _ranked(rows[:count])}
+
+    def statistics(self, now: float) -> Facts:
+        """All counts and facts."""
+        reports = [
+            all_statistics(reader, now)
+            | {
+                "subscribers_in_trouble": sum(
+                    name in reader.shard.requests.subscriptions for name in read_troubles(reader.folder.path)
+                )
+            }
+            for reader in self.readers
+        ]
+        if not self.is_cluster:
+            return reports[0]
+        about = read_about(self.path)
+        settings = reports[0]["settings"] | about.totals | {"partition": None, "partitions": about.partitions}
+        return (
+            merged_facts(reports)
+            | {"certified_error": self.errors["certified_error"], "folder": str(self.path)}
+            | {"settings": settings, "partitions": about.partitions}
+        )
+
+    def hosts(self, count: int, by: str = "known", *, now: float = 0.0) -> Facts:
+        """The first hosts."""
+        reports = [host_table(reader, count, by, now=now) for reader in self.readers]
+        if not self.is_cluster:
+            return reports[0]
+        rows = merged_rows([one.pop("top") for one in reports], HOST_ORDERS[by], count)
+        return merged_facts(reports) | {"by": by, "top": rows}
+
+    def page(self, url: str, *, now: float, step: Step = lambda done: None) -> Facts:
+        """One page, from the partition that owns it."""
+        reader = self._owner(url)
+        if not self.is_cluster:
+            return about_page(reader, url, now=now, step=step)
+        report = about_page(reader, url, now=now, step=step, beyond=GlobalRows([one.shard for one in self.readers]))
+        ahead = sum(
+            int(np.count_nonzero(one.shard.ledger.importance() > report["importance"]))
+            for one in self.readers
+            if one.shard.pages.count
+        )
+        return report | {"rank": ahead + 1, "known": self.known, "largest_error": self.errors["largest_error"]}
+
+    def changes(self, since: float, until: float) -> "AllChanges":
+        """The changes that were seen between two times."""
+        return AllChanges(self, [find_changes(reader, since, until) for reader in self.readers])
+
+    def refused(self, count: int, reasons: Sequence[str], match: str) -> Facts:
+        """The links that were refused."""
+        reports = [refused_urls(reader, count, reasons, match) for reader in self.readers]
+        if not self.is_cluster:
+            return reports[0]
+        rows = sorted((row for one in reports for row in one.pop("urls")), key=lambda row: -(row["links"] or 0))
+        return merged_facts(reports) | {"urls": rows[:count]}
+
+    def export(self, form: str, path: Path, step: Step, *, text: bool = False) -> Facts:
+        """Writes an export."""
+        return export(self.readers, self.linked, form, path, step, text=text)
+
+    def update_index(self, *, rebuild: bool, step: Step) -> "list[Update]":
+        """Brings the index of each part up to date."""
+        from centime.crawl.search.updating import update_index
+
+        share = 1 / len(self.readers)
+        return [update_index(one, rebuild=rebuild, step=lambda done: step(done * share)) for one in self.readers]
+
+    def search(self, words: str, *, site: str, since: float | None, kind: str, most: int) -> "Found":
+        """The pages that match, the best first. The words of a partition count by how rare they are in it."""
+        from centime.crawl.search.finding import CrawlSearch
+
+        searches = [CrawlSearch(reader) for reader in self.readers]
+        found = [search.find(words, site=site, since=since, kind=kind, most=most) for search in searches]
+        best = list(islice(heapq.merge(*found, key=lambda page: page.score, reverse=True), most))
+        matches = sum(search.count(words, site=site, since=since, kind=kind) for search in searches)
+        return Found(best, matches, sum(search.changed_since() for search in searches))
+
+    def close(self) -> None:
+        """Closes all files."""
+        for reader in self.readers:
+            reader.close()
+
+    def _owner(self, url: str) -> CrawlReader:
+        name = canonical(url) if self.is_cluster else None
+        if name is None:
+            return self.readers[0]
+        owner = partition_of(name, len(self.readers) + self._missing)
+        for reader in self.readers:
+            if reader.settings.partition == owner:
+                return reader
+        raise BadInput(f"{self.path}: partition {owner}, which owns {url}, was never opened")
+
+    def _hear(self) -> None:
+        """Puts importance on one scale: each ledger hears the sums of all others."""
+        ledgers = [transfers_of(reader.shard).ledger for reader in self.readers]
+        for mine in ledgers:
+            others = Sums()
+            for ledger in ledgers:
+                others = others if ledger is mine else others.plus(ledger.sums)
+            mine.hear(others)
+
+
+class Found:
+    """What a search has found."""
+
+    def __init__(self, pages: "list[FoundPage]", matches: int, changed_since: int) -> None:
+        self.pages = pages
+        self.matches = matches
+        self.changed_since = changed_since
+
+
+class AllChanges:
+    """The changes of all parts."""
+
+    def __init__(self, parts: Parts, changes: list[Changes]) -> None:
+        self._parts = parts
+        self._changes = changes
+
+    def __len__(self) -> int:
+        return sum(map(len, self._changes))
+
+    def newest_first(self, match: str, most: int | None, *, sentences: bool = False) -> Iterator[dict[str, Any]]:
+        """The changes of pages whose URL matches, newest first, perhaps with the sentences that differ."""
+        each = [
+            newest_first(reader, changes, match, most)
+            for reader, changes in zip(self._parts.readers, self._changes, strict=True)
+        ]
+        if sentences:
+            each = [
+                with_sentences(reader.folder.path, rows) for reader, rows in zip(self._parts.readers, each, strict=True)
+            ]
+        return islice(heapq.merge(*each, key=lambda row: row["seen_seconds"], reverse=True), most)
+
+    def atom(self, rows: Iterator[dict[str, Any]], address: str) -> Iterator[str]:
+        """Changes as an Atom feed."""
+        return atom(self._parts.readers[0], rows, address, self._parts.path.resolve().name)
+
+
+def parts_of(path: Path) -> Parts:
+    """A crawl, plain or in partitions, opened for reports, each part as of the last frame that was flushed."""
+    if not is_cluster(path):
+        return Parts(path, [look_at(path)])
+    folders = partition_folders(path)
+    begun = [folder for folder in folders if is_crawl(folder)]
+    if not begun:
+        raise BadInput(f"{path}: no partition of this crawl was opened yet; centime crawl {path} continues it")
+    return Parts(path, [look_at(folder) for folder in begun], len(folders) - len(begun))
+
+
+def check_any_folder(path: Path) -> None:
+    """Refuses a path that is neither the folder of a crawl nor that of one in partitions."""
+    if not is_cluster(path):
+        check_folder(path)
+
+
+def _ranked(rows: Rows) -> Rows:
+    return [row | {"rank": rank} for rank, row in enumerate(rows, 1)]
+
+
+def _place(row: dict[str, Any], by: str) -> tuple[float, ...]:
+    """By what rows of `top` are sorted, as in one folder."""
+    if by == "change":
+        return -row["changes_per_visit"], -row["changes"]
+    if by == "errors" and "failing" in row:
+        return (-row["failing"],)
+    if by == "worth" and "level" in row:
+        return NUMBERS[row["level"]], -(row["worth"] or 0.0), -row["importance"]
+    return (-row["importance"],)

@@ -1,0 +1,152 @@
+"""The replica of a partition: a copy of its folder that another node keeps, always up to the last flushed frame.
+
+    Look, then Has              at the start of an incarnation: which files the replica has
+    Copied, Dropped             the files in which it differs
+    Tail, then Stored           from then on what the journal grows by, and the frames that the replica has
+
+The state is the fold of the journal, so nothing but the journal is sent while the crawl runs. The replica keeps all of
+it, also what the partition has dropped behind its snapshots, until the next incarnation makes both the same again.
+
+The replica stores nothing of an incarnation older than one that it has heard of: it answers `Fenced`, and that process
+ends. So a process that was frozen, and is answered for elsewhere, can make nothing durable and contact nobody.
+
+Stored bodies are no part of a replica.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from xxhash import xxh3_64
+
+from centime.files.listing import files_below
+from centime.model.errors import CentimeError
+from centime.store.journal import Journal
+
+CHUNK = 1 << 20
+LEFT_OUT = frozenset({"lock", "figures.bin", "orders.jsonl"})
+LEFT_OUT_FOLDERS = frozenset({"bodies", "versions", "index", "commands"})
+
+
+class Fenced(CentimeError):
+    """A younger incarnation of this partition exists."""
+
+
+class _Said(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    partition: int
+    incarnation: int
+
+
+class Look(_Said, frozen=True, tag="look"):
+    """Asks what the replica has; from now on this incarnation answers for the partition."""
+
+
+class Has(_Said, frozen=True, tag="has"):
+    """The files of the replica: their lengths and checksums."""
+
+    files: dict[str, tuple[int, int]]
+
+
+class Copied(_Said, frozen=True, tag="copied"):
+    """A part of a file; the file ends there."""
+
+    name: str
+    at: int
+    data: bytes
+
+
+class Dropped(_Said, frozen=True, tag="dropped"):
+    """Files that the partition does not have."""
+
+    names: list[str]
+
+
+class Tail(_Said, frozen=True, tag="tail"):
+    """What a segment of the journal has grown by; with it, the replica has all frames before `frames`."""
+
+    name: str
+    at: int
+    data: bytes
+    frames: int
+
+
+class Stored(_Said, frozen=True, tag="stored"):
+    """The replica has all frames before this one."""
+
+    frames: int
+
+
+class Refused(_Said, frozen=True, tag="refused"):
+    """A younger incarnation exists."""
+
+
+ToKeeper = Look | Copied | Dropped | Tail
+FromKeeper = Has | Stored | Refused
+
+
+def files_of(folder: Path) -> dict[str, tuple[int, int]]:
+    """The files of a folder that a replica has, with their lengths and checksums, in the order in which they are sent:
+    what a snapshot refers to before it, and the journal last.
+    """
+    found = {}
+    for path in files_below(folder):
+        name = path.relative_to(folder)
+        if name.name in LEFT_OUT or name.name.startswith(".") or name.parts[0] in LEFT_OUT_FOLDERS:
+            continue
+        digest, size = xxh3_64(), 0
+        try:
+            with path.open("rb") as file:
+                while data := file.read(CHUNK):
+                    digest.update(data)
+                    size += len(data)
+        except FileNotFoundError:  # an older snapshot, removed meanwhile
+            continue
+        found[str(name)] = size, digest.intdigest()
+    return dict(sorted(found.items(), key=lambda one: (_turn(one[0]), one[0])))
+
+
+def _turn(name: str) -> int:
+    return {"state": 0, "snapshots": 1, "journal": 3}.get(Path(name).parts[0], 2)
+
+
+class Shipper:
+    """Sends a folder to its replica. All calls are of the process that writes the folder."""
+
+    def __init__(self, folder: Path, partition: int, incarnation: int) -> None:
+        self._folder = folder
+        self._ids = partition, incarnation
+        self._at: tuple[int, int] | None = None  # the segment that is sent, and how much of it was
+
+    def look(self) -> Look:
+        """The first message, also after the replica was away."""
+        self._at = None
+        return Look(*self._ids)
+
+    def differences(self, has: Has, frames: int) -> Iterator[ToKeeper]:
+        """What makes the replica the same as the folder now, which has so many frames, all of them flushed."""
+        mine = files_of(self._folder)
+        yield Dropped(*self._ids, [name for name in has.files if name not in mine])
+        for name, (size, digest) in mine.items():
+            if has.files.get(name) == (size, digest):
+                continue
+            with (self._folder / name).open("rb") as file:
+                for at in range(0, max(1, size), CHUNK):
+                    yield Copied(*self._ids, name, at, file.read(min(CHUNK, size - at)))
+        last = max(name for name in mine if name.startswith("journal/"))
+        self._at = int(Path(last).stem), mine[last][0]
+        yield Tail(*self._ids, last, mine[last][0], b"", frames)
+
+    def tail(self, journal: Journal) -> Iterator[Tail]:
+        """What the journal has grown by; all its frames are flushed."""
+        if self._at is None:
+            return
+        first, begin = self._at
+        for segment in range(first, journal.last_segment + 1):
+            name = f"journal/{segment:06}.log"
+            with (self._folder / name).open("rb") as file:
+                file.seek(begin)
+                data = file.read()
+            self._at = segment, begin + len(data)
+            if data:
+                yield Tail(*self._ids, name, begin, data, journal.next_index if segment == journal.last_segment else 0)
+            begin = 0

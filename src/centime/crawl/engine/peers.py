@@ -1,0 +1,42 @@
+"""The other partitions of a crawl, as the engine of one sees them. A crawl in one folder has none.
+
+A partition is a crawl with a channel: its engine runs as that of any crawl, and in each turn it lets its peers receive,
+apply and send. What ends all partitions together, and how many pages each may visit, is decided elsewhere.
+"""
+
+from typing import Protocol
+
+
+class Peers(Protocol):
+    """What the engine of a partition asks for in each turn."""
+
+    @property
+    def ending(self) -> str:
+        """Why this run must end, in words; empty if it need not."""
+        ...
+
+    @property
+    def hurries(self) -> bool:
+        """Whether others wait for frames that are not synced yet."""
+        ...
+
+    @property
+    def stored(self) -> float:
+        """All frames before this one are also elsewhere, as far as they must be before a host is contacted."""
+        ...
+
+    def pages_left(self, used: int) -> float:
+        """How many more pages may be leased, when `used` were visited or are leased."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Returns after so many seconds, or as soon as there is a message."""
+        ...
+
+    def turn(self, now: float, *, synced: bool) -> None:
+        """Receives, applies and sends; `synced` says that all frames are on the disk."""
+        ...
+
+    def settle(self) -> None:
+        """Pays debts together with the others, until all have done."""
+        ...

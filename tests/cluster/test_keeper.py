@@ -1,0 +1,100 @@
+"""A keeper: a replica is the folder that it was sent, up to the last flushed frame, and belongs to one incarnation."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from centime.cluster.keeper import Keeper, Restore, Restored
+from centime.cluster.replica import Has, Look, Refused, Shipper, Stored, Tail
+from centime.crawl.engine.reader import read_crawl
+from centime.crawl.engine.writer import CrawlWriter
+from tests.crawl.world import World, advance, crawl
+from tests.shard.transfers.test_transfers import crawl as visit_some
+from tests.shard.transfers.test_transfers import partitions
+
+
+def ship(keeper: Keeper, shipper: Shipper, opened: CrawlWriter) -> int:
+    """Makes the replica the same as the folder; returns the frames that it confirms."""
+    has = keeper.take(shipper.look())
+    assert isinstance(has, Has)
+    opened.shard.journal.flush()
+    answers = [keeper.take(part) for part in shipper.differences(has, opened.shard.journal.next_index)]
+    return next(one.frames for one in answers if isinstance(one, Stored))
+
+
+def ship_tail(keeper: Keeper, shipper: Shipper, opened: CrawlWriter) -> int:
+    opened.shard.journal.flush()
+    answers = [keeper.take(part) for part in shipper.tail(opened.shard.journal)]
+    return max((one.frames for one in answers if isinstance(one, Stored)), default=0)
+
+
+def test_a_replica_has_every_flushed_frame_across_segments_and_snapshots(tmp_path: Path) -> None:
+    keeper, world = Keeper(tmp_path / "replicas"), World()
+    (tmp_path / "replicas").mkdir()
+    with crawl(tmp_path / "c") as opened:
+        shipper = Shipper(tmp_path / "c", 0, 1)
+        assert ship(keeper, shipper, opened) == opened.shard.frame
+        now = 1000.0
+        for _ in range(3):
+            now = advance(opened, world, 4, start=now)
+            opened._start()  # a snapshot begins a segment, and drops old ones
+            opened._finish()
+            assert ship_tail(keeper, shipper, opened) == opened.shard.frame
+        assert opened.shard.journal.first_index > 0
+        now = advance(opened, world, 4, start=now)
+        assert ship_tail(keeper, shipper, opened) == opened.shard.frame
+        frame, chain, ledger = opened.shard.frame, opened.shard.chain, opened.shard.ledger.importance().tolist()
+    copy = read_crawl(tmp_path / "replicas" / "00")
+    assert (copy.shard.frame, copy.shard.chain, copy.shard.ledger.importance().tolist()) == (frame, chain, ledger)
+    copy.close()
+
+
+def test_a_replica_that_is_behind_or_ahead_becomes_the_same_with_the_next_incarnation(tmp_path: Path) -> None:
+    keeper, world = Keeper(tmp_path / "replicas"), World()
+    (tmp_path / "replicas").mkdir()
+    with crawl(tmp_path / "c") as opened:
+        ship(keeper, Shipper(tmp_path / "c", 0, 1), opened)
+        advance(opened, world, 5)  # nobody tells the replica
+        opened.close()
+    (tmp_path / "replicas" / "00" / "journal" / "000099.log").write_bytes(b"of another past")
+    with crawl(tmp_path / "c") as opened:
+        assert ship(keeper, Shipper(tmp_path / "c", 0, 2), opened) == opened.shard.frame
+        frame = opened.shard.frame
+    copy = read_crawl(tmp_path / "replicas" / "00")
+    assert copy.shard.frame == frame
+    copy.close()
+
+
+def test_nothing_of_an_older_incarnation_is_stored_also_by_a_keeper_that_was_started_again(tmp_path: Path) -> None:
+    (tmp_path / "replicas").mkdir()
+    with partitions(tmp_path) as opened:
+        visit_some(opened[0], Random(1))
+        keeper = Keeper(tmp_path / "replicas")
+        zombie = Shipper(opened[0].folder.path, 0, 1)
+        ship(keeper, zombie, opened[0])
+        before = (tmp_path / "replicas" / "00" / "journal" / "000001.log").read_bytes()
+        assert isinstance(keeper.take(Look(0, 2)), Has)
+        for one in (keeper, Keeper(tmp_path / "replicas")):
+            assert one.take(Tail(0, 1, "journal/000001.log", len(before), b"late", 9)) == Refused(0, 1)
+            assert one.take(Look(0, 1)) == Refused(0, 1)
+        assert (tmp_path / "replicas" / "00" / "journal" / "000001.log").read_bytes() == before
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_lost_folder_is_made_from_its_replica_or_the_keeper_says_why_not(tmp_path: Path, exists: bool) -> None:
+    keeper = Keeper(tmp_path / "replicas")
+    (tmp_path / "replicas").mkdir()
+    if exists:
+        with crawl(tmp_path / "c") as opened:
+            advance(opened, World(), 3)
+            frame = ship(keeper, Shipper(tmp_path / "c", 0, 1), opened)
+    answer = keeper.take(Restore(0, 2, str(tmp_path / "again")))
+    assert isinstance(answer, Restored)
+    assert bool(answer.trouble) is not exists
+    assert (tmp_path / "again").exists() is exists
+    if exists:
+        copy = read_crawl(tmp_path / "again")
+        assert copy.shard.frame == frame
+        copy.close()
+    assert keeper.take(Look(0, 1)) == Refused(0, 1)
