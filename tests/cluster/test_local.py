@@ -261,6 +261,7 @@ def test_a_partition_that_is_killed_or_frozen_is_started_again_and_nothing_is_lo
     must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
 
 
+@pytest.mark.long
 def test_a_partition_that_is_lost_with_its_disk_goes_on_from_its_replica(crawled: Crawled, tmp_path: Path) -> None:
     lost: list[set[str]] = []
 
@@ -283,6 +284,7 @@ def test_a_partition_that_is_lost_with_its_disk_goes_on_from_its_replica(crawled
     assert check_any(tmp_path / "c").problems == []
 
 
+@pytest.mark.long
 def test_a_run_that_is_stopped_goes_on_where_it_was(crawled: Crawled, tmp_path: Path) -> None:
     def stop(crawl: Coordinator, now: float) -> None:
         if crawl.run_facts.visits > 10:
@@ -295,6 +297,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(crawled: Crawled, tmp_path: 
     must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
 
 
+@pytest.mark.long
 def test_a_run_whose_processes_are_all_killed_goes_on_where_it_was(crawled: Crawled, tmp_path: Path) -> None:
     def die(crawl: Coordinator, now: float) -> None:
         if crawl.run_facts.visits > 20:
