@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from bench.figure import Figure
 from centime.lab.synthetic.graphs import power_law
 from centime.ledger.exact import ExactLedger
+from centime.ledger.history.window import Interpolation
 from centime.ledger.opic import OpicLedger
-from centime.ledger.window import Interpolation
 
 PAGES = 1_000_000
 

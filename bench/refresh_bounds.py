@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.figure import Figure
 from bench.refresh_processes import BUDGETS, MEASURED_DAYS, PAGES, SEEDS, TICKS, WARM_DAYS
-from centime.crawl.report.freshness import IRREGULAR
+from centime.crawl.report.planning.freshness import IRREGULAR
 from centime.refresh.learning.regularity import Pattern, dispersion, pattern_of, pooled
 from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings

@@ -16,7 +16,7 @@ from bench.figure import Figure
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
-from centime.crawl.report.plan import plan
+from centime.crawl.report.planning.plan import plan
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
 from centime.model.ids import PageId

@@ -84,7 +84,7 @@ SLOW = (  # these start processes, serve HTTP, compile much or run for long: `ma
     "ledger/test_opic.py",
     "ledger/test_opic_growth.py",
     "ledger/test_refused.py",
-    "ledger/test_window.py",
+    "ledger/history/test_window.py",
     "model/test_kernel.py",
     "processes/",
     "rank/",

@@ -8,7 +8,7 @@ import pytest
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
-from centime.crawl.report.plan import plan
+from centime.crawl.report.planning.plan import plan
 from centime.crawl.worker.fetching import FetchingProcess
 from centime.crawl.worker.visit import visit
 from centime.model.address import fingerprint

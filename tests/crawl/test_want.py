@@ -14,7 +14,7 @@ from centime.crawl.engine.assembly import shard_state
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.graph import crawl_graph, linked_pages
 from centime.crawl.report.page import about_page
-from centime.crawl.report.plan import plan
+from centime.crawl.report.planning.plan import plan
 from centime.crawl.report.statistics import all_statistics
 from centime.crawl.report.top import top_pages
 from centime.model.errors import BadInput, BadSetting

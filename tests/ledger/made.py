@@ -5,8 +5,8 @@ import json
 import numpy as np
 import numpy.typing as npt
 
+from centime.ledger.history.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.ledger.opic import OpicLedger
-from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.model.graph import Graph, graph_from_links
 
 WINDOWS: list[Window | None] = [None, FixedWindow(2), ImprovedFixedWindow(2), VariableWindow(4), Interpolation(4)]

@@ -8,10 +8,10 @@ import pytest
 
 from centime.lab.synthetic.plain import power_law
 from centime.ledger.cash import MEAN_CASH
+from centime.ledger.history.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.ledger.memory_rows import row_batch
 from centime.ledger.opic import OpicLedger
 from centime.ledger.strategy import STRATEGIES, Strategy
-from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.model.errors import BadRow, BadSetting, UnknownPage
 from centime.model.graph import Graph, graph_from_links
 from centime.rank.power import power_iteration

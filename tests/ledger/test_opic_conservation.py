@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from centime.lab.synthetic.plain import power_law
 from centime.ledger.cash import MEAN_CASH
+from centime.ledger.history.window import Interpolation, Window
 from centime.ledger.opic import Matrix, OpicLedger
 from centime.ledger.strategy import STRATEGIES, Strategy
-from centime.ledger.window import Interpolation, Window
 from centime.model.errors import LedgerImbalance
 from tests.ledger.made import WINDOWS, copy_of, held, random_web, same
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.ledger.cash import MEAN_CASH
-from centime.ledger.clock import G0, TURNOVER
+from centime.ledger.history.clock import G0, TURNOVER
+from centime.ledger.history.newcomers import MOST_MOMENTS, Newcomers
+from centime.ledger.history.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.ledger.memory_rows import WebRows
-from centime.ledger.newcomers import MOST_MOMENTS, Newcomers
 from centime.ledger.opic import OpicLedger
 from centime.ledger.richest import RICHEST, Richest
-from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.model.graph import Graph, graph_from_links
 from centime.model.row_batch import RowBatch
 

@@ -8,10 +8,10 @@ import numpy.typing as npt
 import pytest
 
 from centime.ledger.exact import ExactLedger
+from centime.ledger.history.window import Interpolation
 from centime.ledger.memory_rows import MemoryRows, row_batch
 from centime.ledger.opic import OpicLedger
 from centime.ledger.protocol import PageLedger
-from centime.ledger.window import Interpolation
 from centime.model.row_batch import Pages, RowBatch
 
 PAGES = 6

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.ledger.exact import ExactLedger
+from centime.ledger.history.window import FixedWindow, Interpolation
 from centime.ledger.named import Ledger
 from centime.ledger.opic import OpicLedger
-from centime.ledger.window import FixedWindow, Interpolation
 from centime.model.errors import BadInput, CentimeError
 from centime.model.graph import Graph
 from centime.model.row_batch import NO_WEIGHTS, RowBatch

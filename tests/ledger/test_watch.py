@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from centime.ledger import accounts
 from centime.ledger.cash import BANK
 from centime.ledger.exact import ExactLedger
+from centime.ledger.history.window import Interpolation
 from centime.ledger.memory_rows import MemoryRows
 from centime.ledger.opic import OpicLedger
 from centime.ledger.payment import ALL_PAID
-from centime.ledger.window import Interpolation
 
 PAGES = 12
 visits = st.lists(

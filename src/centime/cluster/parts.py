@@ -27,11 +27,11 @@ from centime.crawl.report.host_report import ORDERS as HOST_ORDERS
 from centime.crawl.report.host_report import host_table
 from centime.crawl.report.opening import check_folder, look_at
 from centime.crawl.report.page import about_page
+from centime.crawl.report.planning.waiting import LEVELS
 from centime.crawl.report.refused import refused_urls
 from centime.crawl.report.statistics import all_statistics
 from centime.crawl.report.top import top_pages
 from centime.crawl.report.versions import with_sentences
-from centime.crawl.report.waiting import LEVELS
 from centime.discover.canonical import canonical
 from centime.ledger.accounts import Sums
 from centime.ledger.certificate import Certificate, certified

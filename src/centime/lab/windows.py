@@ -29,8 +29,8 @@ from centime.lab.picture import draw_line, name_lines, new_picture, plain_ticks,
 from centime.lab.reader import Reader
 from centime.lab.synthetic.graphs import changed
 from centime.ledger.exact import ExactLedger
+from centime.ledger.history.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.ledger.opic import OpicLedger
-from centime.ledger.window import FixedWindow, ImprovedFixedWindow, Interpolation, VariableWindow, Window
 from centime.model.graph import Graph
 
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.5)

@@ -25,17 +25,17 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger.cash import MEAN_CASH, UNREAD, Money, most_held, read_pages
-from centime.ledger.clock import Clock
 from centime.ledger.column import Column
-from centime.ledger.measures import MeasuredHistory
+from centime.ledger.history.clock import Clock
+from centime.ledger.history.measures import MeasuredHistory
+from centime.ledger.history.newcomers import Newcomers
+from centime.ledger.history.whole_history import Flags, History, InterpolatedHistory, TotalHistory, Vector
+from centime.ledger.history.window import Interpolation, Window, window_facts, window_from_facts
 from centime.ledger.memory_rows import WebRows, row_batch
-from centime.ledger.newcomers import Newcomers
 from centime.ledger.protocol import Watch
 from centime.ledger.richest import RICHEST, Richest
 from centime.ledger.strategy import LARGEST_BATCH, PageOrder, Strategy, check_count, known_pages
 from centime.ledger.virtual import VirtualPage
-from centime.ledger.whole_history import Flags, History, InterpolatedHistory, TotalHistory, Vector
-from centime.ledger.window import Interpolation, Window, window_facts, window_from_facts
 from centime.model.errors import BadRow, BadSetting
 from centime.model.graph import Graph
 from centime.model.interrupt import uninterrupted

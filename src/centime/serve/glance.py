@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.reader import CrawlReader
-from centime.crawl.report.budgets import BudgetCurve
 from centime.crawl.report.changes import Changes, find_changes
+from centime.crawl.report.planning.budgets import BudgetCurve
+from centime.crawl.report.planning.waiting import Waiting
 from centime.crawl.report.sorting import hosts_of_all
 from centime.crawl.report.top import importance_of_ranked
 from centime.crawl.report.visits import Columns, last_visits
-from centime.crawl.report.waiting import Waiting
 from centime.crawl.search.finding import CrawlSearch
 
 FIELDS = ("kind", "outcome", "status", "visits", "changes", "time", "changed_time", "marks")

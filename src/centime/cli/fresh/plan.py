@@ -47,7 +47,7 @@ def _plan(
       centime plan museum --bandwidth 2GB/day -n 50 --json
     """
     from centime.crawl.report.opening import look_at
-    from centime.crawl.report.plan import plan
+    from centime.crawl.report.planning.plan import plan
     from centime.settings.units import bytes_per_second, per_second
 
     rate = None if budget is None else per_second(budget)

@@ -44,7 +44,7 @@ def _replay(
       centime replay museum --bandwidth 2GB/day --days 30 --json
     """
     from centime.crawl.report.opening import look_at
-    from centime.crawl.report.replay import replay
+    from centime.crawl.report.planning.replay import replay
     from centime.settings.units import bytes_per_second, per_second
 
     pages = None if rate is None else per_second(rate)

@@ -16,8 +16,8 @@ import numpy as np
 from centime.crawl.check.findings import Findings
 from centime.crawl.engine.state import CrawlState, rows_of
 from centime.crawl.report.changes import presences
+from centime.crawl.report.planning.waiting import Waiting
 from centime.crawl.report.visits import BATCH, TRANSIENT, are_present, batches, last_visits
-from centime.crawl.report.waiting import Waiting
 from centime.frontier.kind import DISCOVERY
 from centime.ledger.accounts import PROXY
 from centime.model.address import fingerprint, host_of

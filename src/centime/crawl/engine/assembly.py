@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from centime.crawl.engine.memory import give_back_large_blocks
 from centime.ledger.exact import ExactLedger
+from centime.ledger.history.window import Interpolation, VariableWindow, Window
 from centime.ledger.opic import OpicLedger
 from centime.ledger.partial import PartialLedger
 from centime.ledger.protocol import PageLedger
-from centime.ledger.window import Interpolation, VariableWindow, Window
 from centime.model.errors import DamagedFile
 from centime.model.ids import HostId
 from centime.settings.crawl import CrawlSettings

@@ -6,8 +6,8 @@ import numpy as np
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
+from centime.crawl.report.planning.waiting import Waiting
 from centime.crawl.report.top import readiness
-from centime.crawl.report.waiting import Waiting
 from centime.model.errors import BadSetting
 from centime.model.ids import HostId, host_ids
 from centime.shard.state import ShardState

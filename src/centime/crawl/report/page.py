@@ -10,14 +10,14 @@ import numpy as np
 from centime.change.noise import RESTLESS
 from centime.change.page_state import unpacked
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.freshness import is_early, refresh_facts
 from centime.crawl.report.interest import page_interest
 from centime.crawl.report.opening import moment
 from centime.crawl.report.payers import payers_of
+from centime.crawl.report.planning.freshness import is_early, refresh_facts
+from centime.crawl.report.planning.waiting import LEVELS, REASONS, Waiting
 from centime.crawl.report.refused import refused_on
 from centime.crawl.report.top import errors_of, importance_of_all, readiness
 from centime.crawl.report.visits import KINDS, OUTCOMES, REDIRECT
-from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.discover.canonical import canonical
 from centime.discover.exact import exact
 from centime.ledger.accounts import PROXY

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.freshness import DAY
 from centime.crawl.report.interest import wanted_counts
 from centime.crawl.report.opening import moment
+from centime.crawl.report.planning.freshness import DAY
 from centime.crawl.report.visits import KINDS, Columns, are_present, kinds_of, last_visits
 from centime.discover.refusal import Reason
 from centime.files.listing import files_below

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.freshness import DAY
 from centime.crawl.report.interest import interest_facts, top_by_interest
 from centime.crawl.report.opening import moment
+from centime.crawl.report.planning.freshness import DAY
+from centime.crawl.report.planning.waiting import LEVELS, REASONS, Waiting
 from centime.crawl.report.sorting import first_by, hosts_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, PRESENT, REDIRECTS, kinds_of, last_visits
-from centime.crawl.report.waiting import LEVELS, REASONS, Waiting
 from centime.frontier.kind import REFRESH
 from centime.model.errors import BadSetting
 from centime.model.ids import PageId, host_ids

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from centime.crawl.report.freshness import refresh_facts
 from centime.crawl.report.page import find_page, next_visit
+from centime.crawl.report.planning.freshness import refresh_facts
 from centime.crawl.report.refused import Words
 from centime.crawl.report.top import top_pages
 from centime.discover.canonical import canonical

@@ -1,14 +1,14 @@
 """What another budget would bring: freshness and age foretold, the gain of a little more, and which hosts gain or lose.
 
-The curve of budgets is computed once for a state of the crawl (`crawl/report/budgets.py`), so a slider is answered at
-once.
+The curve of budgets is computed once for a state of the crawl (`crawl/report/planning/budgets.py`), so a slider is
+answered at once.
 """
 
 from typing import Annotated
 
 import msgspec
 
-from centime.crawl.report.plan import DAY, MORE, check_budget
+from centime.crawl.report.planning.plan import DAY, MORE, check_budget
 from centime.model.errors import BadInput
 from centime.serve.glance import Glance
 from centime.serve.resource import Parameters, Report, Resource

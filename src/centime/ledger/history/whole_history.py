@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger.cash import MEAN_CASH, Money
-from centime.ledger.clock import TURNOVER, Clock, Ticks
 from centime.ledger.column import Column
-from centime.ledger.window import Interpolation
+from centime.ledger.history.clock import TURNOVER, Clock, Ticks
+from centime.ledger.history.window import Interpolation
 from centime.model.kernel import kernel
 from centime.model.row_batch import Pages
 

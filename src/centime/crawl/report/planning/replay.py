@@ -11,7 +11,7 @@ from typing import Any
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
-from centime.crawl.report.plan import MOST_DAYS, check_budget
+from centime.crawl.report.planning.plan import MOST_DAYS, check_budget
 from centime.crawl.report.recorded_changes import found_visits, recorded_history
 from centime.model.errors import BadInput, BadSetting
 from centime.simulate.named import POLICIES, checked_names, policy_named

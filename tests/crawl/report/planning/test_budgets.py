@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from centime.crawl.engine.writer import CrawlWriter
-from centime.crawl.report import budgets
-from centime.crawl.report.budgets import BudgetCurve
-from centime.crawl.report.plan import DAY, plan
-from tests.crawl.report.test_plan import END, followed
+from centime.crawl.report.planning import budgets
+from centime.crawl.report.planning.budgets import BudgetCurve
+from centime.crawl.report.planning.plan import DAY, plan
+from tests.crawl.report.planning.test_plan import END, followed
 
 __all__ = ["followed"]
 

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centime.ledger import whole_history as history
 from centime.ledger.cash import MEAN_CASH
-from centime.ledger.clock import G0, TURNOVER, Clock
-from centime.ledger.measures import LARGEST_SIZE, MeasuredHistory
-from centime.ledger.opic import OpicLedger
-from centime.ledger.whole_history import InterpolatedHistory, TotalHistory
-from centime.ledger.window import (
+from centime.ledger.history import whole_history as history
+from centime.ledger.history.clock import G0, TURNOVER, Clock
+from centime.ledger.history.measures import LARGEST_SIZE, MeasuredHistory
+from centime.ledger.history.whole_history import InterpolatedHistory, TotalHistory
+from centime.ledger.history.window import (
     FixedWindow,
     ImprovedFixedWindow,
     Interpolation,
@@ -25,6 +24,7 @@ from centime.ledger.window import (
     window_facts,
     window_from_facts,
 )
+from centime.ledger.opic import OpicLedger
 from centime.model.errors import BadSetting
 from centime.model.graph import graph_from_links
 

@@ -6,7 +6,7 @@ import pytest
 
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.writer import CrawlWriter
-from centime.crawl.report.plan import DAY, plan
+from centime.crawl.report.planning.plan import DAY, plan
 from centime.model.errors import BadInput, BadSetting
 from tests.crawl.report.made import NOW
 from tests.crawl.world import World, crawl

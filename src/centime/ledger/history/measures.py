@@ -31,10 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.ledger.cash import MEAN_CASH, Money
-from centime.ledger.clock import TURNOVER, WRAP, Clock, Ticks
 from centime.ledger.column import Column
-from centime.ledger.whole_history import Flags, Vector
-from centime.ledger.window import FixedWindow, ImprovedFixedWindow, VariableWindow
+from centime.ledger.history.clock import TURNOVER, WRAP, Clock, Ticks
+from centime.ledger.history.whole_history import Flags, Vector
+from centime.ledger.history.window import FixedWindow, ImprovedFixedWindow, VariableWindow
 from centime.model.kernel import Whole, inlined, kernel
 from centime.model.row_batch import Pages
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.freshness import due_moment
+from centime.crawl.report.planning.freshness import due_moment
 from centime.crawl.report.visits import last_visits
 from centime.model.errors import BadInput, BadSetting
 from centime.model.row_batch import Pages

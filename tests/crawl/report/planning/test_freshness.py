@@ -4,7 +4,7 @@ from typing import cast
 import numpy as np
 
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.freshness import is_early
+from centime.crawl.report.planning.freshness import is_early
 from centime.model.ids import PageId
 from tests.refresh.learning.test_information import DAY, given_up
 

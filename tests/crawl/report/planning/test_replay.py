@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from centime.crawl.engine.reader import CrawlReader
+from centime.crawl.report.planning.replay import replay
 from centime.crawl.report.recorded_changes import found_visits, recorded_history
-from centime.crawl.report.replay import replay
 from centime.model.errors import BadInput, BadSetting
 from centime.model.ids import PageId
 from centime.simulate.named import POLICIES
 from centime.store.record import Mark
 from tests.crawl.changing import FOREVER, START, ChangingWorld, live
 from tests.crawl.report.made import NOW
-from tests.crawl.report.test_plan import followed
+from tests.crawl.report.planning.test_plan import followed
 from tests.crawl.world import World, crawl
 
 __all__ = ["followed"]

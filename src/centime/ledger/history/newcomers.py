@@ -20,7 +20,7 @@ from bisect import bisect_right
 from typing import Any
 
 from centime.ledger.cash import MEAN_CASH, Money
-from centime.ledger.clock import TURNOVER, WRAP, Ticks
+from centime.ledger.history.clock import TURNOVER, WRAP, Ticks
 from centime.model.row_batch import Pages
 
 FADING = 1 - 1 / 256

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.plan import DAY, beliefs_now, intervals_under
+from centime.crawl.report.planning.plan import DAY, beliefs_now, intervals_under
 from centime.model.errors import BadInput
 from centime.model.ids import host_ids
 from centime.simulate import forecast
