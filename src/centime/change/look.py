@@ -13,7 +13,7 @@ from centime.change.history import FRESH, counts
 from centime.change.lesson import gaps_from, lesson, specimen_of
 from centime.change.page_state import hidden_after, unpacked, version_of, with_hidden
 from centime.change.reading import Compared, Page, Verdict, compare
-from centime.change.rule import Rule, Table
+from centime.change.rule import NO_TABLE, Rule, Table
 from centime.change.seen import Seen
 from centime.change.specimen import Specimen
 from centime.model.words import Words
@@ -37,6 +37,20 @@ def seen_again(words: Words, before: bytes, table: Table) -> Seen:
     old = unpacked(with_hidden(before, hidden))
     state = page.state(table, table.version).continuing(old, page.places_of_rules(table))
     return Seen(int(Verdict.SAME), state=state.packed())
+
+
+def seen_selected(words: Words, before: bytes, signature: int, *, same: bool) -> Seen:
+    """What a read shows of elements that a person has selected: any word that differs is a change, however often.
+
+    `signature` is that of the last read, and `same` says whether the bytes are.
+    """
+    verdict = Verdict.SAME if same else Verdict.CHANGED if signature else Verdict.UNKNOWN
+    if verdict is Verdict.CHANGED and signature == words.signature:
+        verdict = Verdict.MARKUP
+    if before and signature == words.signature:
+        return Seen(int(verdict), selected=True)
+    # The state is kept so that a read in which the selector finds nothing is compared with this one.
+    return Seen(int(verdict), state=Page(words).state(NO_TABLE, NO_TABLE.version).packed(), selected=True)
 
 
 class Look:

@@ -33,9 +33,9 @@ import numpy as np
 from centime.change.advice import Advice
 from centime.change.evidence import Evidence
 from centime.change.history import FRESH, LEAST_ODDS, counts, noise_odds
-from centime.change.page_state import PageState, unpacked
+from centime.change.page_state import PageState, unpacked, version_of
 from centime.change.reading import Difference, Verdict
-from centime.change.rule import MASK, MOST_RULES, SET, WATCHED, WHOLE, Rule, Table
+from centime.change.rule import ANYWHERE, MASK, MOST_RULES, SET, WATCHED, WHOLE, Rule, Table
 from centime.change.seen import Seen
 from centime.change.specimen import MOST_COMPARISONS, MOST_SPECIMENS, Kept, restless
 
@@ -140,12 +140,26 @@ class Noise(msgspec.Struct, array_like=True):
         evidence = {} if first else {key: one.found() for key, one in self.evidence.items()}
         return Advice(self.table(), early, late, self.covered if early else b"", settled, kept, room, evidence)
 
+    def learned_since(self, state: bytes) -> bool:
+        """Whether a part of a page with this state counts as volatile by what was learned after it was read."""
+        if version_of(state) == self.version:
+            return False
+        page = unpacked(state)
+        return any(
+            rule.since > page.version
+            and (rule.place == ANYWHERE or page.has(rule.place))
+            and (rule.kind != WATCHED or (rule.place in self.suspects and self._at_rest(self.suspects[rule.place])))
+            for rule in reversed(self.rules)
+        )
+
     def observe(self, page: int, before: bytes, seen: Seen, seconds: float) -> tuple[Verdict, bytes]:
         """Learns from a read; returns its verdict and the new state of the page, empty if the last one stays.
 
         `before` is the state of the page, empty for a first read, and `seconds` the time since that read.
         """
         verdict = Verdict(seen.verdict)
+        if seen.selected:
+            return verdict, seen.state
         self.reads += 1
         if not before:
             self.pages += 1

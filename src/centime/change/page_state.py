@@ -66,6 +66,10 @@ class PageState:
         own = [self.apart] if self.shift else [self.apart, self.entries]
         return set((np.concatenate(own) >> 20).tolist())
 
+    def has(self, place: int) -> bool:
+        """Whether the page has a place, or, if places are merged, one that is merged with it."""
+        return bool((self.apart >> 20 == place).any() or (self.entries >> 20 == place >> self.shift).any())
+
     def differences(self, other: "PageState") -> list[tuple[int, bool, int, int]]:
         """What differs from another state of the same shift: place, whether it is exact, value here (-1: none), and
         value there.

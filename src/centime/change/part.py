@@ -6,6 +6,7 @@
 A rule with a PATTERN applies to pages in whose URL it is found, one without to all pages. First only what a `select`
 rule names is kept, or the whole page if it names nothing there; then what `ignore` rules name is removed. What is left
 has the words and the signature of the page. So a difference elsewhere is minor, and never silent: the bytes differ.
+What was selected is `selected`: a person says that it matters, so nothing in it is learned to be volatile.
 
 In XML, names count without their namespaces. A page that cannot be parsed, or of more than MOST_BYTES, is compared as
 a whole. A document without elements (plain text) has the signature of what regular expressions leave of it.
@@ -100,11 +101,12 @@ class ComparedPart:
         if document.words is None:
             return _without_text(document, body, ignore)
         xml = document.kind is PageKind.XML
-        left = _without_elements(body, document, select, ignore)
+        left = _left(body, document, select, ignore)
         if left is None:
             return document
-        words = words_of(_without_matches(left, ignore), xml=xml)
-        return replace(document, words=words, signature=words.signature)
+        text, selected = left
+        words = words_of(_without_matches(text, ignore), xml=xml)
+        return replace(document, words=words, signature=words.signature, selected=selected)
 
 
 WHOLE = ComparedPart()
@@ -133,8 +135,10 @@ def _without_text(document: Document, body: bytes, ignore: list[Rule]) -> Docume
     return replace(document, signature=xxhash.xxh3_64_intdigest(left))
 
 
-def _without_elements(body: bytes, document: Document, select: list[Rule], ignore: list[Rule]) -> bytes | None:
-    """The selected elements without the ignored ones, in UTF-8; None if the page cannot be parsed."""
+def _left(body: bytes, document: Document, select: list[Rule], ignore: list[Rule]) -> tuple[bytes, bool] | None:
+    """The selected elements without the ignored ones, in UTF-8, and whether there are any: if not, it is the whole page
+    without the ignored ones. None if the page cannot be parsed.
+    """
     root = tree_of(body, document.kind, document.encoding)
     if root is None:
         return None
@@ -146,15 +150,17 @@ def _without_elements(body: bytes, document: Document, select: list[Rule], ignor
         if rule.css:
             for element in _evaluated(rule.css, xml=xml)(root):
                 _remove(element)
-    kept = [element for rule in select for element in _evaluated(rule.css, xml=xml)(root)] or [root]
+    named = [element for rule in select for element in _evaluated(rule.css, xml=xml)(root)]
+    kept = named or [root]
     inside = set(kept)
     kept = [element for element in kept if not any(above in inside for above in element.iterancestors())]
-    return b"\n".join(
+    text = b"\n".join(
         etree.tostring(
             element, encoding="utf-8", method="xml" if xml else "html", with_tail=False, xml_declaration=False
         )
         for element in dict.fromkeys(kept)
     )
+    return text, bool(named)
 
 
 def _remove(element: Any) -> None:

@@ -23,3 +23,4 @@ class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
     gaps: tuple[Rule, ...] = ()  # that would hide what differs from the last specimen
     merged: tuple[int, ...] = ()  # places of which one has differed, and it is not known which
     surprises: tuple[int, ...] = ()  # those of them that were not expected to, on this page
+    selected: bool = False  # a person has selected what was compared: the verdict holds, and teaches nothing

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.change.noise import Noise
-from centime.change.reading import Verdict
 from centime.frontier.timers import retry_time
 from centime.model.ids import HostId, PageId, host_ids
 from centime.model.outcome import Outcome
@@ -16,6 +15,7 @@ from centime.shard.joining import join_links, take_refused
 from centime.shard.limits.suspects import evidence_of, use_evidence
 from centime.shard.message import CLAIM, Visit, unpack_visit
 from centime.shard.needing import join_needed
+from centime.shard.pages import Comparison
 from centime.shard.people.commands import take_claims
 from centime.shard.people.notices import Change
 from centime.shard.politeness import standing_after
@@ -179,17 +179,18 @@ def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: i
     return Filed(visit, number, before, record, ended, _change(state, before, record))
 
 
-def _compared(
-    state: ShardState, now: float, visit: Visit, number: HostId, before: Record | None
-) -> tuple[Verdict, bytes] | None:
-    """The verdict about the content of a page, and what its next read is compared by; None if it was not compared."""
+def _compared(state: ShardState, now: float, visit: Visit, number: HostId, before: Record | None) -> Comparison | None:
+    """How the content of a page compares with the last read; None if it was not compared."""
     if visit.seen is None or visit.outcome is not Outcome.READ:
         return None
     host = state.hosts[number]
     if host.noise is None:
         host.noise = Noise()
     seconds = now - before.time if before is not None else 0.0
-    return host.noise.observe(visit.page, state.pages.compared_by(before), visit.seen, seconds)
+    last = state.pages.compared_by(before)
+    verdict, following = host.noise.observe(visit.page, last, visit.seen, seconds)
+    learned = bool(last) and not visit.seen.selected and host.noise.learned_since(last)
+    return Comparison(verdict, following, learned)
 
 
 def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
@@ -230,7 +231,9 @@ def _change(state: ShardState, before: Record | None, record: Record) -> Change 
     _, change = visit_shows(state.pages.presence(before), record.outcome, record.kind, record.marks)
     if change:
         return CHANGES[change]
-    return Change.VOLATILE if before is not None and _only_volatile_for_long(record, before) else None
+    if Mark.BECAME_VOLATILE in record.marks or (before is not None and _only_volatile_for_long(record, before)):
+        return Change.VOLATILE
+    return None
 
 
 def _only_volatile_for_long(record: Record, before: Record) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,14 @@ def origins_at(depths: npt.ArrayLike, role: npt.ArrayLike = PLAIN, hops: npt.Arr
     origins = np.zeros(len(depths), dtype=ORIGIN)
     origins["depth"], origins["role"], origins["hops"] = depths, role, np.minimum(hops, 255)
     return origins
+
+
+class Comparison(NamedTuple):
+    """How the content of a page compares with the last read."""
+
+    verdict: Verdict
+    state: bytes = b""  # by which the next read is compared; empty if the last one stays
+    learned: bool = False  # since the last read, another part of the page counts as volatile
 
 
 class KnownPages:
@@ -186,16 +194,16 @@ class KnownPages:
         depth: int,
         ended: bool,
         importance: float,
-        compared: tuple[Verdict, bytes] | None = None,
+        compared: Comparison | None = None,
     ) -> Record:
-        """The record of a visit, not appended yet; `ended` if the page is gone or given up. `compared` is the verdict
-        about its content and what the next read is compared by; without it, the signature decides.
+        """The record of a visit, not appended yet; `ended` if the page is gone or given up. Without `compared`, the
+        signature decides whether its content has changed.
         """
         outcome = visit.outcome
         present, read = outcome.present, outcome is Outcome.READ
         same = outcome is Outcome.UNCHANGED and before is not None
         known = before is not None and before.signature != 0
-        verdict, state = compared or (_verdict(visit, before), b"")
+        verdict, state, learned = compared or Comparison(_verdict(visit, before))
         changed = read and (not known or verdict in (Verdict.CHANGED, Verdict.UNKNOWN))
         marks = before.marks & OF_CONTENT if same and before is not None else NO_MARK
         for mark, holds in (
@@ -211,6 +219,7 @@ class KnownPages:
         ):
             if holds:
                 marks |= mark
+        marks |= _known_volatile(before, marks, learned=learned, named=depth == 0)
         redirect = NO_PAGE
         if outcome.redirect and visit.links:
             redirect = PageId(int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0]))
@@ -252,6 +261,17 @@ class KnownPages:
             state_at=before.state_at if before else 0,
             hidden=b"" if state else (visit.seen.hidden if visit.seen else b"") or (before.hidden if before else b""),
         )
+
+
+def _known_volatile(before: Record | None, marks: Mark, *, learned: bool, named: bool) -> Mark:
+    """Whether subscribers know of the volatile parts of a page, and whether this visit tells them. `learned` says that
+    there is another such part since the last visit. A page that nobody has `named` is told only if a change of it was
+    told before: who never heard of it does not wait for more.
+    """
+    known = before is not None and Mark.KNOWN_VOLATILE in before.marks and not learned
+    if not known and Mark.VOLATILE in marks and before is not None and (named or Mark.CHANGED in before.marks):
+        return Mark.KNOWN_VOLATILE | Mark.BECAME_VOLATILE
+    return Mark.KNOWN_VOLATILE if known else NO_MARK
 
 
 def _refused(reasons: bytes) -> str:

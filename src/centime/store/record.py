@@ -21,6 +21,8 @@ class Mark(IntFlag):
     NOARCHIVE = 512  # the page asks not to be archived, and was not
     MARKUP = 1024  # minor: the bytes differ from the previous read, and only in markup
     VOLATILE = 2048  # minor: the bytes differ from the previous read, and only in parts known to be volatile
+    KNOWN_VOLATILE = 4096  # subscribers know of the volatile parts of the page
+    BECAME_VOLATILE = 8192  # this visit tells them: a part differs that counts as volatile from now on
 
 
 NO_MARK = Mark(0)

@@ -7,8 +7,10 @@ import numpy as np
 from centime.crawl.report.opening import moment
 from centime.crawl.report.visits import OUTCOMES
 from centime.model.outcome import Outcome
+from centime.shard.people.notices import Change
 from centime.shard.presence import CHANGES, visit_shows
 from centime.shard.state import ShardState
+from centime.store.record import Mark
 
 Rows = list[dict[str, Any]]
 
@@ -34,6 +36,7 @@ def visits_since(shard: ShardState, place: int, most: int) -> tuple[Rows, Rows, 
         visits.append(row)
         before = int(records.head(int(head["previous"]))["presence"]) if head["previous"] else 0
         _, change = visit_shows(before, int(head["outcome"]), int(head["kind"]), int(head["marks"]))
-        if change:
-            changes.append(row | {"change": CHANGES[change].value, "seen_seconds": float(head["time"])})
+        told = CHANGES.get(change, Change.VOLATILE if head["marks"] & Mark.BECAME_VOLATILE else None)
+        if told is not None:
+            changes.append(row | {"change": told.value, "seen_seconds": float(head["time"])})
     return visits, changes, place

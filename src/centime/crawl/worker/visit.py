@@ -14,7 +14,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from centime.change.look import Look, seen_again
+from centime.change.look import Look, seen_again, seen_selected
 from centime.change.part import WHOLE, ComparedPart
 from centime.change.seen import Seen
 from centime.crawl.worker.chain import MOST_HOPS, Chains
@@ -161,7 +161,10 @@ async def _compared(
     """
     if document.words is None or not (part.refreshes or lease.state):
         return None, response
-    if lease.digest and lease.digest == document.digest:
+    same = bool(lease.digest) and lease.digest == document.digest
+    if document.selected:
+        return seen_selected(document.words, lease.state, lease.signature, same=same), response
+    if same:
         return seen_again(document.words, lease.state, lease.advice.table), response
     look = Look(document.words, lease.state, lease.advice, lease.signature, response.body)
     if not look.wants_twin:
@@ -186,6 +189,7 @@ async def _checked(lease: Lease, response: Response, chains: Chains, part: Compa
     same = document.digest == lease.digest or document.signature == lease.signature
     if same or (
         document.words is not None
+        and not document.selected
         and lease.state
         and not Look(document.words, lease.state, lease.advice, lease.signature).changed
     ):

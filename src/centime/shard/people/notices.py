@@ -25,7 +25,7 @@ class Change(StrEnum):
     GONE = "gone"  # no longer there
     BACK = "back"  # there again after it was gone or had moved
     MOVED = "moved"  # redirects for good: 301, 308
-    VOLATILE = "volatile"  # for weeks, only parts known to be volatile have differed
+    VOLATILE = "volatile"  # a part counts as volatile from now on, or for weeks only such parts have differed
 
 
 class When(StrEnum):
