@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from centime.cli.figure import label, shown
 from centime.cli.output import plain, show
 
 numbers = st.integers() | st.floats(allow_nan=True, allow_infinity=True)
@@ -51,3 +52,11 @@ def test_people_see_a_line_per_fact_and_a_table_per_list(capsys: pytest.CaptureF
 def test_a_table_in_a_pipe_is_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
     show({"pages": [{"page": "x" * 500}]}, as_json=False)
     assert "x" * 500 in capsys.readouterr().out
+
+
+def test_the_level_of_an_interval_is_not_the_unit_of_its_ends() -> None:
+    assert shown("changes_per_day_90_percent", [0.0623, 15.02]) == "0.0623, 15.02"
+    assert shown("latency_seconds_90_percent", [0.002, 3.0]) == "2 ms, 3 s"
+    assert label("changes_per_day_90_percent", [1.0]) == "changes per day 90 percent"
+    assert label("error_percent", [1.0]) == "error"
+    assert shown("error_percent", 15.02) == "15.02 %"

@@ -17,15 +17,16 @@ GROUPED = 100_000  # from here on, commas part the digits of a whole number
 
 def label(name: str, values: Sequence[object] = (), others: Container[str] = ()) -> str:
     """The name of a fact or a column in words, without the unit if its values show it, unless it is then another's."""
-    stem, _, unit = name.rpartition("_")
-    if values and stem and stem not in others and unit in ("seconds", "percent") and all(map(_is_number, values)):
+    stem, unit = name.rpartition("_")[0], _unit(name)
+    ends = name.endswith(f"_{unit}") and unit in ("seconds", "percent")
+    if values and stem and stem not in others and ends and all(map(_is_number, values)):
         name = stem
     return visible(name.replace("_", " "))
 
 
 def shown(name: str, value: object) -> str:
     """A value in words."""
-    unit = name.rpartition("_")[2]
+    unit = _unit(name)
     match value:
         case None:
             return "-"
@@ -45,6 +46,15 @@ def shown(name: str, value: object) -> str:
             return ", ".join(shown(name, one) for one in value)
         case _:
             return visible(str(value))
+
+
+def _unit(name: str) -> str:
+    """The unit that a name ends with. A number before `percent` is the level of an interval, whose ends have the unit
+    of what it is an interval of: `changes_per_day_90_percent`.
+    """
+    stem, _, unit = name.rpartition("_")
+    of, _, level = stem.rpartition("_")
+    return _unit(of) if unit == "percent" and level.isdecimal() else unit
 
 
 def _is_number(value: object) -> bool:

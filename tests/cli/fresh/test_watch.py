@@ -30,7 +30,7 @@ def test_changes_of_the_selected_part_are_told_with_their_sentences_and_kept(
         def do_GET(self) -> None:
             if self.path == "/":
                 asked.append(self.path)
-            price = int(time.monotonic() // 3)  # not at every read: what differs at once is volatile
+            price = len(asked) // 3  # not at every read
             body = f"<main><p>It costs {price} euros.</p></main><footer>Visitor {len(asked)}.</footer>".encode()
             self.send_response(200 if self.path == "/" else 404)
             for name, value in (("Content-Type", "text/html"), ("Content-Length", str(len(body)))):
@@ -89,6 +89,8 @@ def _stop_when_told(file: Path) -> None:
         ([], "give the URL"),
         (["https://a.example/", "--every", "1s"], "every 10 seconds"),
         (["https://a.example/", "--every", "nonsense"], "nonsense"),
+        (["https://a.example/", "--every", "10000000d"], "--every is at most 11574d, not 10000000d"),
+        (["https://a.example/", "--to", "command:cat >> x"], "without a shell, so >> would be a word for cat"),
         (["https://a.example/", "--to", "nonsense"], "nonsense"),
         (["https://a.example/", "--select", "css:["], "CSS"),
     ],
@@ -113,14 +115,3 @@ def test_pages_that_cannot_be_read_are_named_once_and_a_watch_goes_on_without_ur
     assert said.count(f"{url}: cannot be read: refused address; --allow-network") == 1
     assert run(app, ["watch", "--for", "0.1s", "--serve", "none"]) == 0
     assert "watching 1 page every 20 s" in capsys.readouterr().err
-
-
-def test_a_page_is_named_again_only_if_something_else_is_wrong_and_when_it_is_back() -> None:
-    failing: dict[str, str] = {}
-    outcomes = [("timed out", None), ("timed out", None), ("gone", 404), ("read", 200), ("read", 200)]
-    visits = [{"url": "u", "outcome": outcome, "status": status} for outcome, status in outcomes]
-    assert list(watch._failures(visits, failing)) == [
-        "u: cannot be read: timed out; it is tried again",
-        "u: cannot be read: gone (status 404); it is tried again",
-        "u: can be read again",
-    ]

@@ -101,6 +101,7 @@ def test_a_command_gets_the_batch_on_its_standard_input(delivery: Delivery, tmp_
     ("to", "reason"),
     [
         ("command:false", "false ended with code 1"),
+        ("command:cat >> x", "x: No such file or directory; it was started without a shell, so >> was a word for it"),
         ("command:/no/such/program", "cannot be run"),
         ("command:sleep 20", "sleep took longer than 2 s"),
         ("file:/no/such/folder/file", "No such file or directory"),

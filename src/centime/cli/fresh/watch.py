@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from centime.cli.figure import shown
+from centime.cli.fresh.trouble import Trouble
 from centime.cli.log import Log, LogFormat, LogLevel, log_settings, logged, note
 from centime.cli.output import Json, json_text, show_lines
 from centime.cli.visible import say, tell
 from centime.model.errors import BadSetting, CentimeError
-from centime.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from centime.crawl.engine.loop import Engine
+    from centime.warehouse.comparison import Document
 
 EVERY = "1h"
 LEAST_SECONDS = 10.0
-READABLE = {outcome.name.lower().replace("_", " ") for outcome in Outcome if outcome.present or outcome.redirect}
-REFUSED = "refused address"
 MOST_SENTENCES = 40  # of one change
 MOST_SHOWN = 1_000  # changes at a time
+VOLATILE = "volatile"
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def _watch(
     ] = None,
     select: Annotated[
         list[str] | None,
-        typer.Option(metavar="SELECTOR", help="Only this part counts: css:main, xpath://article. Repeatable."),
+        typer.Option(metavar="SELECTOR", help="Only this part counts, and all of it: css:main. Repeatable."),
     ] = None,
     ignore: Annotated[
         list[str] | None, typer.Option(metavar="SELECTOR", help="This part does not count: css:.ads. Repeatable.")
@@ -67,9 +67,10 @@ def _watch(
 ) -> None:
     """Tells what changes on a few pages, for ever.
 
-    Keeps every version, shows the sentences that changed, and serves them as web pages. A page that cannot be read is
-    named once, with the reason. The same command goes on after a stop, also without URLs; with more URLs it watches
-    those too. With --json each change is one object on its own line.
+    Keeps every version, shows the sentences that changed, and serves them as web pages. A page that cannot be read, or
+    redirects, is named once, and so are notices that fail. A part that changes at nearly every visit is named once and
+    then not told any more; --select tells every change of what it names. The same command goes on after a stop, also
+    without URLs; with more URLs it watches those too. With --json each change is one object on its own line.
 
     Examples:
 
@@ -86,8 +87,10 @@ def _watch(
     from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.loop import Engine, Limits
     from centime.crawl.engine.opening import open_writer
+    from centime.crawl.notify.delivery import read_troubles
     from centime.crawl.report.newest import visits_since
     from centime.processes.window import serving_beside
+    from centime.settings.intervals import MOST
     from centime.settings.units import seconds
     from centime.shard.people.command import SubscribeCommand, new_id
     from centime.shard.people.notices import Condition
@@ -100,6 +103,8 @@ def _watch(
     pause = None if every is None else seconds(every)
     if pause is not None and pause < LEAST_SECONDS:
         raise BadSetting(f"pages are watched every {LEAST_SECONDS:g} seconds at most, not every {pause:g}")
+    if pause is not None and pause > MOST:
+        raise BadSetting(f"--every is at most {MOST / 86_400:.0f}d, not {every}")
     given: dict[str, Any] = {
         "scope": "page",
         "continuous": True,
@@ -130,62 +135,60 @@ def _watch(
                 say(f"watching {pages} every {shown('every_seconds', pause)}; Ctrl-C stops it")
             if window.address:
                 say(f"what changed: {window.address}c/{folder.absolute().name}/changes")
-            told: set[str] = set()
-            failing: dict[str, str] = {}
+            trouble = Trouble()
 
             def look(engine: "Engine", now: float) -> None:
                 nonlocal seen
                 visits, changes, seen = visits_since(engine.shard, seen, MOST_SHOWN)
-                for sentence in _failures(visits, failing):
-                    note(sentence)
                 for change in changes:
                     _tell(folder, change, as_json=as_json)
-                trouble = window.trouble()
-                if trouble and trouble not in told:
-                    told.add(trouble)
-                    note(trouble)
+                for sentence in (*trouble.of_pages(visits), *trouble.once(window.trouble())):
+                    note(sentence)
+                failing = {name: one.reason for name, one in read_troubles(folder).items()}
+                for sentence in trouble.of_notices(failing, engine.shard.requests.subscriptions.places()):
+                    say(sentence)  # the log has it from the crawl
 
             crawl.run(look)
 
 
-def _failures(visits: list[dict[str, Any]], failing: dict[str, str]) -> Iterator[str]:
-    """A sentence for each page that cannot be read, the first time, and when it can be read again."""
-    for visit in visits:
-        url, outcome = visit["url"], visit["outcome"]
-        if outcome in READABLE:
-            if failing.pop(url, None):
-                yield f"{url}: can be read again"
-        elif failing.get(url) != outcome:
-            failing[url] = outcome
-            status = f" (status {visit['status']})" if visit["status"] else ""
-            hint = "; --allow-network CIDR permits addresses that are not public" if outcome == REFUSED else ""
-            yield f"{url}: cannot be read: {outcome}{status}{hint}; it is tried again"
-
-
 def _tell(folder: Path, change: dict[str, Any], *, as_json: bool) -> None:
-    """Shows a change with the sentences that differ."""
-    pairs = list(_differences(folder, change))[:MOST_SENTENCES]
+    """Shows a change with the sentences that differ, and a volatile part with what selects it."""
+    from centime.crawl.notify.message import volatile_sentence
+    from centime.warehouse.changed_places import changed_places
+
+    pair = _documents(folder, change)
+    pairs = list(_differences(*pair))[:MOST_SENTENCES] if pair is not None else []
+    is_volatile = change["change"] == VOLATILE
+    places = changed_places(*pair) if pair is not None and is_volatile else []
     if as_json:
         old, new = ([text for sign, text in pairs if sign == one] for one in "-+")
-        tell(json_text(change | {"old": old, "new": new}))
+        more = {"places": [place._asdict() for place in places]} if is_volatile else {}
+        tell(json_text(change | {"old": old, "new": new} | more))
         return
     colours = {"-": "red", "+": "green"}
     lines = [(f"{change['time']} {change['change']} {change['url']}", "bold")]
-    show_lines(lines + [(f"{sign} {text}", colours[sign]) for sign, text in pairs])
+    lines += [(f"{sign} {text}", colours[sign]) for sign, text in pairs]
+    show_lines(lines + [(volatile_sentence([place.select for place in places]), "yellow")] * is_volatile)
 
 
-def _differences(folder: Path, change: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _documents(folder: Path, change: dict[str, Any]) -> "tuple[Document, Document] | None":
+    """The version before a change and the one after it; None if there are none, or are not stored."""
     from centime.crawl.report.versions import Versions
-    from centime.warehouse.comparison import changed_sentences
 
-    if change["change"] not in ("changed", "back"):
-        return
+    if change["change"] not in ("changed", "back", VOLATILE):
+        return None
     try:
         versions = Versions(folder, change["url"])
-        steps = changed_sentences(*map(versions.read, versions.pair(None, None)))
-    except (CentimeError, OSError):  # the versions are not there: the change is told all the same
-        return
-    for step in steps:
+        old, new = map(versions.read, versions.pair(None, None))
+    except (CentimeError, OSError):  # the change is told all the same
+        return None
+    return old, new
+
+
+def _differences(old: "Document", new: "Document") -> Iterator[tuple[str, str]]:
+    from centime.warehouse.comparison import changed_sentences
+
+    for step in changed_sentences(old, new):
         if not step.equal:
             yield from (("-", one) for one in step.old)
             yield from (("+", one) for one in step.new)

@@ -8,7 +8,7 @@ from pathlib import Path
 from xxhash import xxh3_64_hexdigest
 
 from centime.crawl.commands.checking import check_subscription
-from centime.crawl.notify.delivering import unfit
+from centime.crawl.notify.delivering import OPERATORS, unfit
 from centime.crawl.notify.message import check_service
 from centime.crawl.report.opening import folder_of
 from centime.crawl.worker.xpath import check_pace
@@ -41,6 +41,11 @@ def subscription_to(
             words = shlex.split(place)
         except ValueError as error:
             raise BadSetting(f"cannot parse the command {place!r}: {error}") from error
+        if operator := _shell_operator(place):
+            raise BadSetting(
+                f"command: starts a program without a shell, so {operator} would be a word for {words[0]}; "
+                f"give the shell itself: command:sh -c {shlex.quote(place)}"
+            )
         found = shutil.which(words[0]) if words else None
         if found is None:
             raise BadSetting(f"there is no executable program {words[0] if words else ''!r}")
@@ -59,6 +64,11 @@ def subscription_to(
     if xpath and when and not phrases:
         _check_versions(folder)
     return subscription
+
+
+def _shell_operator(command: str) -> str:
+    """The first word that a shell would take as an operator, and is not in quotes; "" if there is none."""
+    return next((word for word in shlex.split(command, posix=False) if word in OPERATORS), "")
 
 
 def _check_versions(folder: Path) -> None:

@@ -25,13 +25,14 @@ import stat
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
 from centime.crawl.notify.message import send
 from centime.fetch.notice import Notifier
 from centime.fetch.settings import FetchSettings
+from centime.model.visible import visible
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
 from centime.shard.message import pack
@@ -41,6 +42,8 @@ TITLE = "centime-notify"
 SEARCHED_BYTES = 16 << 20  # at the end of a file, searched for an id: a batch that is delivered again comes soon
 BEGINNING = b'{"id":"'  # of every line that we write
 THREADS = 16
+OPERATORS = frozenset({">", ">>", "<", "|", "||", "&", "&&", ";", "2>", "2>&1"})  # of shells
+MOST_SAID, MOST_LINE = 4_096, 300  # bytes of what a program says that are searched for its last line; characters of it
 HELD_BACK = "this crawl folder is from elsewhere; centime crawl DIR --trust-folder allows its programs and files"
 
 
@@ -178,7 +181,8 @@ async def _run(words: list[str], body: bytes, seconds: float) -> str:
     """Runs a program with the body on its standard input; returns why it failed, or ""."""
     if not words:
         return "there is no program to run"
-    with tempfile.TemporaryFile() as given:  # not a pipe: a program that does not read it must not block us
+    # Not pipes: a program that does not read one must not block us, nor one that writes much or leaves a child behind.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
         given.write(body)
         given.seek(0)
         try:
@@ -186,21 +190,32 @@ async def _run(words: list[str], body: bytes, seconds: float) -> str:
                 *words,
                 stdin=given,
                 stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
+                stderr=said,
                 start_new_session=True,
             )
         except (OSError, ValueError) as trouble:
             return f"{words[0]} cannot be run: {trouble}"
-    try:
-        code = await asyncio.wait_for(process.wait(), seconds)
-    except (TimeoutError, asyncio.CancelledError) as ending:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
-        await process.wait()
-        if isinstance(ending, asyncio.CancelledError):
-            raise
-        return f"{words[0]} took longer than {seconds:g} s"
-    return f"{words[0]} ended with code {code}" if code else ""
+        try:
+            code = await asyncio.wait_for(process.wait(), seconds)
+        except (TimeoutError, asyncio.CancelledError) as ending:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
+            await process.wait()
+            if isinstance(ending, asyncio.CancelledError):
+                raise
+            return f"{words[0]} took longer than {seconds:g} s"
+        if not code:
+            return ""
+        operator = next((word for word in words if word in OPERATORS), "")
+        hint = f"; it was started without a shell, so {operator} was a word for it" if operator else ""
+        return f"{words[0]} ended with code {code}{_last_line(said)}{hint}"
+
+
+def _last_line(said: IO[bytes]) -> str:
+    """The last line of what a program wrote to its standard error, behind a colon; "" if it wrote nothing."""
+    said.seek(max(0, said.seek(0, os.SEEK_END) - MOST_SAID))
+    lines = said.read(MOST_SAID).decode(errors="replace").strip().splitlines()
+    return f": {visible(lines[-1].strip())[:MOST_LINE]}" if lines else ""
 
 
 async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -20,6 +20,7 @@ from centime.parse.encoding import as_utf8
 from centime.parse.kind import kind_of
 from centime.shard.people.notices import Batch, Change, Condition, Notice, When
 from centime.shard.people.subscriptions import MISSING, THERE
+from centime.warehouse.changed_places import changed_places
 from centime.warehouse.comparison import XML, Document, changed_sentences
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
@@ -44,6 +45,8 @@ def add_differences(folder: Path, facts: dict[str, Any], batch: Batch, seconds: 
         stored = None if is_late else _stored(folder, notice)
         is_first = number < MOST_DIFFERENCES and notice.change in WITH_DIFFERENCE
         told["diff"] = _difference(stored) if stored is not None and stored.old is not None and is_first else None
+        if notice.change is Change.VOLATILE:
+            told["places"] = _places(stored)
         nodes = told["nodes"] = _nodes(stored, batch.condition) if stored is not None else None
         if stored is not None and batch.condition:
             told |= _values(stored, batch.condition)
@@ -109,6 +112,13 @@ def _difference(stored: _Stored) -> dict[str, Any] | None:
         with suppress(NotWellFormed):
             told["delta"] = _bounded(operations(stored.versions.trees(stored.old, stored.new)))
     return told
+
+
+def _places(stored: _Stored | None) -> list[dict[str, str]]:
+    """The parts of the page that differ and count as volatile, each with what selects it."""
+    if stored is None or stored.documents[0] is None or stored.documents[1] is None:
+        return []
+    return [one._asdict() for one in changed_places(stored.documents[0], stored.documents[1])]
 
 
 def _nodes(stored: _Stored, condition: Condition) -> list[dict[str, str | None]] | None:

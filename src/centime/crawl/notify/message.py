@@ -11,11 +11,13 @@ from the command line alone, and not served for a crawl folder from elsewhere.
 """
 
 import logging
+import shlex
 import warnings
 from typing import Any
 
 from centime.model.errors import BadSetting
 from centime.model.visible import visible
+from centime.shard.people.notices import Change
 
 SCHEME = "apprise:"
 MOST_CHANGES = 20
@@ -36,10 +38,20 @@ def message_of(facts: dict[str, Any]) -> tuple[str, str]:
         sentences = (change.get("diff") or {}).get("sentences") or []
         pairs = [(sign, one) for step in sentences for sign, side in (("-", "old"), ("+", "new")) for one in step[side]]
         lines += [f"{sign} {_line(one)}" for sign, one in pairs[:MOST_SENTENCES]]
+        if change["change"] == Change.VOLATILE:
+            lines.append(volatile_sentence([place["select"] for place in change.get("places") or ()]))
         lines.append("")
     if count > MOST_CHANGES:
         lines.append(f"and {count - MOST_CHANGES} more")
     return f"{count} {'page' if count == 1 else 'pages'} changed", "\n".join(lines)[:MOST_TEXT].rstrip()
+
+
+def volatile_sentence(selectors: list[str]) -> str:
+    """What it means that a change is `volatile`, and what to do about it."""
+    if not selectors:
+        return "what differs changes so often that it is not told as a change; --select css:SELECTOR tells it"
+    options = " ".join(f"--select {shlex.quote(one)}" for one in selectors)
+    return f"this changes so often that it is not told as a change any more; {options} tells every change of it"
 
 
 def _line(text: str) -> str:

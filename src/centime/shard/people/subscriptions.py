@@ -311,6 +311,10 @@ class Subscriptions:
         if active is not None and active.waiting and next(iter(active.waiting)) <= up_to:
             active.delivered(up_to, now)
 
+    def places(self) -> dict[str, str]:
+        """Where the notices of each subscription go."""
+        return {name: one.subscription.to for name, one in self._all.items()}
+
     def facts(self) -> list[dict[str, Any]]:
         """The facts of each subscription, for reports."""
         return [
