@@ -65,6 +65,16 @@ def test_a_notice_of_an_xml_document_has_its_delta(folder: Path) -> None:
     assert (operation["operation"], operation["old"], operation["new"]) == ("update", "1", "2")
 
 
+def test_a_notice_of_a_volatile_part_says_which_it_is(folder: Path) -> None:
+    seen = notice(PAGE, 301.5, change=Change.VOLATILE)
+    (told_of,) = kept(folder, seen, Condition())
+    assert told_of["places"] == [
+        {"select": "css:p", "old": "It is number 2. It stays.", "new": "It is number 3. It stays."}
+    ]
+    (unknown,) = kept(folder, msgspec.structs.replace(seen, url="http://b.example/"), Condition())
+    assert unknown["places"] == []
+
+
 def test_without_both_versions_there_is_no_diff(folder: Path, tmp_path: Path) -> None:
     assert told(folder, notice(PAGE, 100), notice(PAGE, 50), notice("http://b.example/", 300)) == [None] * 3
     (folder / "versions" / FILE).write_bytes(b"nothing" * 999)

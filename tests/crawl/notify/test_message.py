@@ -37,6 +37,16 @@ def test_a_message_has_the_sentences_that_changed() -> None:
     ]
 
 
+def test_a_message_says_what_is_not_told_any_more_and_how_to_hear_of_it() -> None:
+    places = [{"select": "css:p.price", "old": "7 euro", "new": "8 euro"}]
+    _, text = message_of({"changes": [change(change="volatile", places=places)]})
+    assert text.splitlines()[-1].endswith(
+        "not told as a change any more; --select css:p.price tells every change of it"
+    )
+    _, text = message_of({"changes": [change(change="volatile", places=[])]})
+    assert "--select css:SELECTOR" in text
+
+
 def test_a_message_is_bounded_and_says_how_much_more_there_is() -> None:
     title, text = message_of({"changes": [change()] * (MOST_CHANGES + 5)})
     assert title == f"{MOST_CHANGES + 5} pages changed"
