@@ -219,7 +219,8 @@ class KnownPages:
         ):
             if holds:
                 marks |= mark
-        marks |= _known_volatile(before, marks, learned=learned, named=depth == 0)
+        if before is not None and (before.marks or verdict is Verdict.VOLATILE):
+            marks |= _known_volatile(before, marks, learned=learned, named=depth == 0)
         redirect = NO_PAGE
         if outcome.redirect and visit.links:
             redirect = PageId(int(self.table.find(np.frombuffer(visit.links[:8], dtype=np.uint64))[0]))
@@ -263,13 +264,13 @@ class KnownPages:
         )
 
 
-def _known_volatile(before: Record | None, marks: Mark, *, learned: bool, named: bool) -> Mark:
+def _known_volatile(before: Record, marks: Mark, *, learned: bool, named: bool) -> Mark:
     """Whether subscribers know of the volatile parts of a page, and whether this visit tells them. `learned` says that
     there is another such part since the last visit. A page that nobody has `named` is told only if a change of it was
     told before: who never heard of it does not wait for more.
     """
-    known = before is not None and Mark.KNOWN_VOLATILE in before.marks and not learned
-    if not known and Mark.VOLATILE in marks and before is not None and (named or Mark.CHANGED in before.marks):
+    known = Mark.KNOWN_VOLATILE in before.marks and not learned
+    if not known and Mark.VOLATILE in marks and (named or Mark.CHANGED in before.marks):
         return Mark.KNOWN_VOLATILE | Mark.BECAME_VOLATILE
     return Mark.KNOWN_VOLATILE if known else NO_MARK
 
