@@ -139,6 +139,7 @@ class WindowServer(uvicorn.Server):
                 log_config=None,
                 log_level=logging.WARNING,
                 server_header=False,
+                proxy_headers=False,  # believed from nobody here; `proxy.py` does it if it is wanted
                 date_header=True,
                 limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=IDLE_SECONDS,

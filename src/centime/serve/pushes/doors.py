@@ -48,6 +48,10 @@ _KEY = re.compile(r"[A-Za-z0-9-]{8,128}").fullmatch
 Taken = tuple[int, dict[str, Any]]
 
 
+class NotSigned(BadInput):
+    """A push that does not come from whoever knows the secret, or not now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """An IndexNow request whose key is not verified yet."""
@@ -88,9 +92,12 @@ class CrawlDoors:
             return 404, {"error": "This door is closed."}
         stamp = headers.get("x-centime-time", "")
         if not re.fullmatch(r"\d{1,12}", stamp) or abs(self._clock() - int(stamp)) > CLOCK_SECONDS:
-            raise BadInput("X-Centime-Time is not the time in seconds, or too far from that of this machine")
+            raise NotSigned("X-Centime-Time is not the time in seconds, or too far from that of this machine")
         secret = self.doors.webhook.secret.encode()
-        verify("the push", stamp.encode() + b"." + body, headers.get("x-centime-signature", ""), secret)
+        try:
+            verify("the push", stamp.encode() + b"." + body, headers.get("x-centime-signature", ""), secret)
+        except BadInput as trouble:
+            raise NotSigned(str(trouble)) from trouble
         if self._is_known(stamp.encode() + body):
             return 409, {"error": "This push was taken already."}
         try:
