@@ -263,6 +263,7 @@ def test_an_order_needs_a_form_of_this_server_for_this_browser(small: Asker, sma
     assert small.post("/c/museum/orders", order, headers=cookie).status == 403
     assert small.post("/c/museum/orders", order | {"key": key}).status == 403
     assert small.post("/c/museum/orders", order | {"key": key}, headers={"cookie": other}).status == 403
+    assert small.post("/c/museum/orders", order | {"key": "\u20ac"}, headers=cookie).status == 403
     for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}):
         assert small.post("/c/museum/orders", order | {"key": key}, headers=cookie | headers).status == 403
     assert not list((small_folder / "commands").glob("[0-9]*"))

@@ -137,6 +137,51 @@ def test_a_ping_publishes_a_sitemap_in_scope_once_a_minute(asker: Asker, folder:
     assert (command.source, command.lines()) == ("sitemap", [sitemap])
 
 
+LONE = "\\ud800"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'{{"host": "{LONE}", "key": "0123456789", "urlList": ["{A}/"]}}',
+        f'{{"host": "a.example", "key": "0123456789", "urlList": ["{A}/{LONE}"]}}',
+        f'{{"host": "a.example", "key": "{LONE}", "urlList": ["{A}/"]}}',
+        f'{{"host": "a.example", "key": "0123456789", "keyLocation": "{A}/{LONE}", "urlList": ["{A}/"]}}',
+        f'{{"urls": ["{A}/{LONE}"]}}',
+        f'{{"urls": ["{A}/"], "publisher": "{LONE}"}}',
+        f'{{"order": "set", "values": "{LONE}"}}',
+        f'{{"order": "{LONE}"}}',
+    ],
+)
+def test_a_lone_surrogate_which_nothing_can_write_is_refused_at_every_door(
+    asker: Asker, folder: Path, body: str
+) -> None:
+    sent = body.encode()
+    answers = [
+        asker.ask("POST", "/push/museum/indexnow", body=sent),
+        hook(asker, sent, signed(sent)),
+        asker.ask("POST", "/api/v1/crawls/museum/orders", headers={"content-type": "application/json"}, body=sent),
+    ]
+    assert {(one.status, bool(one.json["error"])) for one in answers} <= {(400, True), (422, True)}
+    assert published(folder) == []
+
+
+def test_wrong_signatures_do_not_lock_out_right_ones(asker: Asker) -> None:
+    body = f'{{"urls": ["{A}/"]}}'.encode()
+    refused = [hook(asker, body, signed(body, secret="another secret of some length")) for _ in range(12)]
+    assert [one.status for one in refused] == [400] * 10 + [429] * 2
+    assert int(refused[-1].headers["retry-after"]) > 0
+    assert hook(asker, body, signed(body)).status == 202
+    assert asker.get("/c/museum/overview").status == 200
+
+
+def test_a_push_to_a_folder_that_is_away_is_answered_with_503(asker: Asker, folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    body = f'{{"urls": ["{A}/"]}}'.encode()
+    assert hook(asker, body, signed(body)).status == 503
+    assert asker.get("/push/museum/ping", sitemap=f"{A}/sitemap.xml").status == 503
+
+
 def test_a_hub_is_told_that_only_the_topic_that_was_subscribed_is_wanted(asker: Asker) -> None:
     asked = {"hub.mode": "subscribe", "hub.topic": TOPIC, "hub.challenge": "x<y", "hub.lease_seconds": "1000"}
     right = asker.get("/push/museum/websub/news", **asked)

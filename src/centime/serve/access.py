@@ -170,7 +170,7 @@ class Access:
 
     def is_own_form(self, cookie: str, key: str) -> bool:
         """Whether a form was on a page that this server made for this browser."""
-        return bool(cookie) and hmac.compare_digest(self.form_key(cookie), key)
+        return bool(cookie) and hmac.compare_digest(self.form_key(cookie).encode(), key.encode(errors="replace"))
 
     def is_own_host(self, host: str) -> bool:
         """Whether a Host header names this server: with tokens any name does, without them only loopback."""

@@ -36,6 +36,7 @@ from centime.crawl.report.changes import atom, newest_first
 from centime.crawl.report.opening import moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, CentimeError
+from centime.model.visible import visible
 from centime.serve.access import SESSION_SECONDS, Access, Visitor, is_same_site, new_cookie
 from centime.serve.answers import HEADERS, HTML, JSON, POLICY, Body, answer, failed, made, size_of, status_of
 from centime.serve.copies import kept_copy
@@ -252,7 +253,7 @@ class Window:
         """A kept copy."""
         crawl, query = self._crawl(request), request.query_params
         async with asyncio.timeout(ANSWER_SECONDS):
-            return await asyncio.to_thread(kept_copy, crawl.path, query.get("url", ""), query.get("version", ""))
+            return await crawl.beside(kept_copy, crawl.path, query.get("url", ""), query.get("version", ""))
 
     async def atom(self, request: Request) -> Response:
         """The newest changes as a feed."""
@@ -282,8 +283,8 @@ class Window:
                 said = f"Ordered; it is applied by {report['by']}."
             except BadInput as trouble:
                 wrong, status = str(trouble), 400
-        rows = await asyncio.to_thread(order_list, crawl.path)
-        subscriptions = await asyncio.to_thread(subscription_table, crawl.path)
+        rows = await crawl.beside(order_list, crawl.path)
+        subscriptions = await crawl.beside(subscription_table, crawl.path)
         page = render(
             "orders.html",
             rows=rows,
@@ -306,13 +307,13 @@ class Window:
             raise TooMany("There were too many orders from here in the last minute.", wait)
         self.access.orders.count(address)
         by = f"window: {request.state.visitor.name}"
-        return await asyncio.to_thread(give_order, crawl.path, form, by)
+        return await crawl.beside(give_order, crawl.path, form, by)
 
     async def api_orders(self, request: Request) -> Response:
         """Orders for programs."""
         crawl = self._crawl(request)
         if request.method == "GET":
-            rows = await asyncio.to_thread(order_list, crawl.path)
+            rows = await crawl.beside(order_list, crawl.path)
             return Response(msgspec.json.encode({"rows": rows, "next": None}), media_type=JSON)
         if not request.headers.get("content-type", "").startswith(JSON):  # a page of another site cannot send this
             return failed(request, 415, f"An order is {JSON}.")
@@ -343,7 +344,7 @@ class Window:
     async def _listed(self) -> list[dict[str, Any]]:
         rows = []
         for crawl in self.crawls.values():
-            row: dict[str, Any] = {"name": crawl.name, "folder": str(crawl.path), "trouble": None}
+            row: dict[str, Any] = {"name": crawl.name, "folder": visible(str(crawl.path)), "trouble": None}
             try:
                 figures = (await crawl.ask("listed", lambda glance: glance.statistics)).value
                 row |= {name: figures[name] for name in ("known", "read", "fresh", "certified_error")}

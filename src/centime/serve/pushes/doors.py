@@ -17,7 +17,6 @@ taken again for REPLAY_SECONDS.
 
 import asyncio
 import hashlib
-import json
 import re
 import time
 from collections import OrderedDict
@@ -27,13 +26,15 @@ from pathlib import Path
 from typing import Any
 
 from centime.crawl.commands.ordering import hand_over
-from centime.crawl.commands.publication import Publication, add_feed, add_indexnow, verify
+from centime.crawl.commands.publication import Publication, add_feed, add_indexnow, read_form, verify
 from centime.crawl.report.bodies import body_of, captures_of
 from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.model.address import host_of
 from centime.model.errors import BadInput, UnknownPage
 from centime.serve.pushes.settings import Doors, WebSub
+from centime.serve.served_crawl import in_folder
+from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 
 MOST_URLS = 10_000
@@ -101,11 +102,11 @@ class CrawlDoors:
         if self._is_known(stamp.encode() + body):
             return 409, {"error": "This push was taken already."}
         try:
-            form = json.loads(body)
+            form = read_form(body)
             urls, publisher = form["urls"], form.get("publisher", "webhook")
             if not isinstance(publisher, str) or not all(isinstance(url, str) for url in urls):
                 raise TypeError
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise BadInput('a push is JSON: {"urls": ["https://a.example/"], "publisher": "newsroom"}') from None
         if len(urls) > MOST_URLS:
             raise BadInput(f"a push has at most {MOST_URLS} URLs, not {len(urls)}")
@@ -131,7 +132,7 @@ class CrawlDoors:
             return 404, {"error": "This door is closed."}
         publication = await self._publication()
         add_indexnow(publication, "the request", body)
-        form = json.loads(body)
+        form = read_form(body)
         key, place = str(form.get("key", "")), form.get("keyLocation") or ""
         if not _KEY(key):
             raise BadInput("the key of an IndexNow request is 8 to 128 letters, digits and hyphens")
@@ -141,8 +142,7 @@ class CrawlDoors:
         key_url = canonical(str(place) or f"{host_of(first)}/{key}.txt")
         if key_url is None or host_of(key_url) != host_of(first):
             return 422, {"error": "The key must be a file of the host."}
-        settings = decode_settings(folder_of(self._path).settings, where=str(self._path))
-        if settings.keep == "none":
+        if (await self._settings()).keep == "none":
             return 403, {"error": "This crawl keeps no copies, so it cannot verify keys."}
         if await asyncio.to_thread(self._has_key, key_url, key):
             return await self._published(publication, "", "push: indexnow")
@@ -223,16 +223,18 @@ class CrawlDoors:
         return known
 
     async def _publication(self) -> Publication:
-        def opened() -> Publication:
-            settings = decode_settings(folder_of(self._path).settings, where=str(self._path))
-            return Publication(settings.scope_rules())
+        return Publication((await self._settings()).scope_rules())
 
-        return await asyncio.to_thread(opened)
+    async def _settings(self) -> CrawlSettings:
+        def opened() -> CrawlSettings:
+            return decode_settings(folder_of(self._path).settings, where=str(self._path))
+
+        return await asyncio.to_thread(in_folder, self._path, opened)
 
     async def _published(self, found: Publication, publisher: str, by: str) -> Taken:
         commands = found.commands(time=self._clock(), publisher=publisher, by=by)
         refused = {"refused": found.refused, "reasons": found.reasons}
         if not commands:
             return 422, {"error": "None of the URLs can be published.", **refused}
-        await asyncio.to_thread(hand_over, self._path, commands)
+        await asyncio.to_thread(in_folder, self._path, hand_over, self._path, commands)
         return 202, {"pages": len(found.pages), "sitemaps": len(found.sitemaps), **refused}
