@@ -32,20 +32,22 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from centime.crawl.commands.inbox import running
 from centime.crawl.report.changes import atom, newest_first
 from centime.crawl.report.opening import moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, CentimeError
+from centime.model.spreadsheet import csv_lines
 from centime.model.visible import visible
 from centime.serve.access import SESSION_SECONDS, Access, Visitor, is_same_site, new_cookie
-from centime.serve.answers import HEADERS, HTML, JSON, POLICY, Body, answer, failed, made, size_of, status_of
+from centime.serve.answers import CSV, HEADERS, HTML, JSON, POLICY, Body, answer, failed, made, size_of, status_of
 from centime.serve.copies import kept_copy
 from centime.serve.events import KINDS, EventFeed
 from centime.serve.fields import DOCUMENTS, FIELDS
 from centime.serve.glance import Glance
 from centime.serve.metrics import metrics
 from centime.serve.openapi import PREFIX, written
-from centime.serve.ordering import give_order, order_list
+from centime.serve.ordering import COLUMNS, give_order, order_list
 from centime.serve.proxy import forwarded
 from centime.serve.pushes.doors import PING_SECONDS, CrawlDoors, NotSigned
 from centime.serve.pushes.settings import Doors
@@ -95,6 +97,7 @@ class Window:
             Route("/c/{crawl}/events", self.events),
             Route("/c/{crawl}/changes.atom", self.atom),
             Route("/c/{crawl}/orders", self.orders, methods=["GET", "POST"]),
+            Route("/c/{crawl}/orders.{form}", self.order_table),
             Route("/c/{crawl}/{name}", self.page),
             Route(f"{PREFIX}/openapi.json", self.openapi),
             Route(f"{PREFIX}/crawls", self.listed),
@@ -274,13 +277,17 @@ class Window:
         cookie = visitor.cookie or new_cookie()
         said = wrong = ""
         status = 200
+        if request.query_params.get("ordered"):
+            runs = await crawl.beside(running, crawl.path)
+            said = f"Ordered; it is applied by {'the running' if runs else 'the next run of the'} crawl."
         if request.method == "POST":
             form = await _form(request)
             if not self.access.is_own_form(visitor.cookie, form.get("key", "")):
                 return failed(request, 403, "This form is too old, or not from this page.", "Load the page again.")
             try:
-                report = await self._order(request, crawl, form)
-                said = f"Ordered; it is applied by {report['by']}."
+                await self._order(request, crawl, form)
+                # so that loading the page again orders nothing again
+                return RedirectResponse(f"/c/{quote(crawl.name, safe='')}/orders?ordered=yes", 303)
             except BadInput as trouble:
                 wrong, status = str(trouble), 400
         rows = await crawl.beside(order_list, crawl.path)
@@ -309,12 +316,22 @@ class Window:
         by = f"window: {request.state.visitor.name}"
         return await crawl.beside(give_order, crawl.path, form, by)
 
+    async def order_table(self, request: Request) -> Response:
+        """What was ordered, as JSON or CSV."""
+        crawl, form = self._crawl(request), request.path_params["form"]
+        if form not in ("json", "csv"):
+            raise HTTPException(404, "There is no such page.")
+        rows = await crawl.beside(order_list, crawl.path)
+        if form == "json":
+            return Response(msgspec.json.encode({"rows": rows, "next": None}), media_type=JSON)
+        return Response("".join(csv_lines(COLUMNS, rows)).encode(errors="replace"), headers={"Content-Type": CSV})
+
     async def api_orders(self, request: Request) -> Response:
         """Orders for programs."""
         crawl = self._crawl(request)
         if request.method == "GET":
-            rows = await crawl.beside(order_list, crawl.path)
-            return Response(msgspec.json.encode({"rows": rows, "next": None}), media_type=JSON)
+            request.path_params["form"] = "json"
+            return await self.order_table(request)
         if not request.headers.get("content-type", "").startswith(JSON):  # a page of another site cannot send this
             return failed(request, 415, f"An order is {JSON}.")
         try:
@@ -491,11 +508,14 @@ def _address(request: Request) -> str:
 async def _read(request: Request) -> bytes:
     """The body of a request, within limits of size and time."""
     body = bytearray()
-    async with asyncio.timeout(BODY_SECONDS):
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MOST_FORM:
-                raise HTTPException(413, f"The body of a request has at most {MOST_FORM} bytes.")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MOST_FORM:
+                    raise HTTPException(413, f"The body of a request has at most {MOST_FORM} bytes.")
+    except TimeoutError:
+        raise HTTPException(408, f"The body of a request comes within {BODY_SECONDS:g} seconds.") from None
     return bytes(body)
 
 
