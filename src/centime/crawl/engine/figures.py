@@ -19,6 +19,7 @@ class FigureWriter:
     def __init__(self, opened: CrawlState) -> None:
         self._opened = opened
         self._next = 0.0
+        self._took = 0.0  # the CPU time of the last figures; those before them may have compiled kernels
         self._file: FiguresFile | None = None
         with suppress(OSError, NoRoom):
             self._file = FiguresFile(opened.folder.path)
@@ -27,7 +28,7 @@ class FigureWriter:
         """Writes the figures of now, if it is time or they `must` be written."""
         if self._file is None or (now < self._next and not must):
             return
-        begun = time.perf_counter()
+        begun = time.thread_time()
         facts = self._opened.statistics(now)
         shard = self._opened.shard
         _, share = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
@@ -47,7 +48,9 @@ class FigureWriter:
                     "hosts": facts["hosts"],
                 }
             )
-        self._next = now + max(EVERY, LEISURE * (time.perf_counter() - begun))
+        taken = time.thread_time() - begun
+        self._next = now + max(EVERY, LEISURE * min(taken, self._took))
+        self._took = taken
 
     def close(self, now: float) -> None:
         """Writes the last figures and closes the file."""

@@ -34,12 +34,14 @@ class RunLog:
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self._next = 0.0
+        self._before = (0.0, 0, 0)  # when the last figures were logged: time, visits, bytes
         self._notes = 0
         self._troubled: dict[str, str] = {}
 
     def began(self, now: float) -> None:
         """A run began."""
         self._next = now + FIGURES_SECONDS
+        self._before = (now, self._engine.run_facts.visits, self._engine.run_facts.wire_bytes)
         self._say(logging.INFO, "run began", {"known": self._engine.shard.pages.count})
 
     def ended(self, now: float) -> None:
@@ -56,10 +58,7 @@ class RunLog:
         self._look_at(troubles)
         if now >= self._next and _log.isEnabledFor(logging.INFO):
             self._next = now + FIGURES_SECONDS
-            pages, sent = self._engine.run_facts.pace(now)
-            self._say(
-                logging.INFO, "figures", self._figures(now) | {"pages_per_second": pages, "bytes_per_second": sent}
-            )
+            self._say(logging.INFO, "figures", self._figures(now) | self._pace(now))
 
     def visited(self, visits: Sequence[Visit]) -> None:
         """Visits were recorded."""
@@ -99,6 +98,16 @@ class RunLog:
         for name in self._troubled.keys() - now.keys():
             self._say(logging.INFO, "a subscriber is notified again", {"subscription": name})
         self._troubled = now
+
+    def _pace(self, now: float) -> dict[str, float]:
+        """Pages and bytes per second since the last figures."""
+        run, (since, visits, sent) = self._engine.run_facts, self._before
+        self._before = (now, run.visits, run.wire_bytes)
+        passed = max(1e-9, now - since)
+        return {
+            "pages_per_second": (run.visits - visits) / passed,
+            "bytes_per_second": (run.wire_bytes - sent) / passed,
+        }
 
     def _figures(self, now: float) -> dict[str, Any]:
         found = self._engine.opened.statistics(now)
