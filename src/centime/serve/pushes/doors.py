@@ -17,6 +17,7 @@ taken again for REPLAY_SECONDS.
 
 import asyncio
 import hashlib
+import logging
 import re
 import time
 from collections import OrderedDict
@@ -31,7 +32,7 @@ from centime.crawl.report.bodies import body_of, captures_of
 from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.model.address import host_of
-from centime.model.errors import BadInput, UnknownPage
+from centime.model.errors import BadInput, CentimeError, UnknownPage
 from centime.serve.pushes.settings import Doors, WebSub
 from centime.serve.served_crawl import in_folder
 from centime.settings.crawl import CrawlSettings
@@ -45,6 +46,8 @@ PING_SECONDS = 60.0  # between two pings of a sitemap
 MOST_KEY_BYTES = 4_096
 MOST_NAME = 100  # characters of a publisher
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}").fullmatch
+
+_log = logging.getLogger("centime.serve")
 
 Taken = tuple[int, dict[str, Any]]
 
@@ -144,7 +147,7 @@ class CrawlDoors:
             return 422, {"error": "The key must be a file of the host."}
         if (await self._settings()).keep == "none":
             return 403, {"error": "This crawl keeps no copies, so it cannot verify keys."}
-        if await asyncio.to_thread(self._has_key, key_url, key):
+        if await self._is_verified(key_url, key):
             return await self._published(publication, "", "push: indexnow")
         if len(self._waiting) >= MOST_WAITING:
             return 429, {"error": "Too many requests wait for the verification of their keys."}
@@ -158,17 +161,33 @@ class CrawlDoors:
 
     async def _look(self) -> None:
         """Publishes what waits when its key is verified."""
+        told: set[str] = set()
         while self._waiting:
             await asyncio.sleep(LOOK_SECONDS)
             left = []
             for one in self._waiting:
-                if await asyncio.to_thread(self._has_key, one.key_url, one.key):
-                    publication = await self._publication()
-                    add_indexnow(publication, "the request", one.body)
-                    await self._published(publication, "", "push: indexnow")
-                elif self._clock() < one.until:
+                try:
+                    is_done = await self._is_taken(one)
+                except CentimeError as trouble:  # the folder is away: it may come back in time
+                    is_done = False
+                    if one.key_url not in told:
+                        told.add(one.key_url)
+                        _log.warning("a push that waits for its key waits longer: %s", trouble)
+                if not is_done and self._clock() < one.until:
                     left.append(one)
             self._waiting = left
+
+    async def _is_taken(self, one: Waiting) -> bool:
+        """Publishes what waits if its key is verified; whether it is."""
+        if not await self._is_verified(one.key_url, one.key):
+            return False
+        publication = await self._publication()
+        add_indexnow(publication, "the request", one.body)
+        await self._published(publication, "", "push: indexnow")
+        return True
+
+    async def _is_verified(self, url: str, key: str) -> bool:
+        return await asyncio.to_thread(in_folder, self._path, self._has_key, url, key)
 
     def _has_key(self, url: str, key: str) -> bool:
         """Whether the newest copy of a key file is the key."""
