@@ -10,7 +10,9 @@ READY := .venv/ready
 # Bytecode is made when a module is first imported: for the demo, most modules never are.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes
 SECONDS ?= 120
+# In these folders lie the tests of kernels over arrays; in the files after them no kernel is tested.
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
+PLAIN := tests/parse/test_css.py tests/store/versions tests/store/test_upgrade.py tests/store/test_archive.py
 # The tests of a file stay together, so that what they share is made once.
 SPREAD := --dist loadfile --no-loadscope-reorder
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
@@ -37,7 +39,7 @@ tests: $(READY)
 
 test-long: $(READY) ## more simulated faults, real kills and experiments, and kernels with bounds checked: the second step of CI
 	$(BIN)/pytest --numprocesses 3 $(SPREAD) -m long
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses 3 $(SPREAD) -m "not long" $(BOUNDED)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses 3 $(SPREAD) -m "not long" $(BOUNDED) $(addprefix --ignore=,$(PLAIN))
 
 test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: the third step of CI
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto $(SPREAD) -m "not compiled" --cov --cov-report=term tests/ledger tests/model

@@ -37,6 +37,7 @@ def test_no_fault_moves_a_unit_repeats_a_batch_or_asks_a_host_too_soon(part: int
     assert counts["certificates"] >= each // 2
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_protocol_without_one_of_its_rules_is_noticed(name: str, room: Path) -> None:

@@ -65,6 +65,7 @@ def _peak(process: int) -> int:
     return int(found[1]) << 10 if found else 0
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_hostile_host_costs_bounded_memory_and_time_and_never_stops_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

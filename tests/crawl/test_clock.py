@@ -22,7 +22,7 @@ from tests.crawl.engine.test_transport import Clock, InMemory
 from tests.crawl.world import SEED, World
 
 HOUR, DAY, YEAR = 3600.0, 86400.0, 365 * 86400.0
-JUMPS = [sign * seconds for seconds in (HOUR, DAY, YEAR) for sign in (1, -1)]
+JUMPS = [HOUR, -HOUR, YEAR, -YEAR]
 DELAY = 20.0
 
 

@@ -113,6 +113,7 @@ def test_requests_to_hosts_of_one_address_keep_its_delay(tmp_path: Path) -> None
     assert latest_stall([seen.time for seen in requests], pause) <= STALLED
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_crawl_that_is_killed_and_resumed_at_once_keeps_the_delays(tmp_path: Path) -> None:
     """The process that died is back long before the last host is ready again, and that host is fetched from again."""

@@ -165,6 +165,7 @@ def test_requisites_are_refreshed_with_the_pages(tmp_path: Path, site: Site) -> 
     assert check_crawl(tmp_path / "c").problems == []
 
 
+@pytest.mark.long
 def test_a_killed_crawl_continues_with_its_requisites(tmp_path: Path, site: Site) -> None:
     folder = tmp_path / "c"
     program = [sys.executable, "-m", "centime", "crawl", str(folder), f"{site.url}/", "--requisites", "--keep", "all"]

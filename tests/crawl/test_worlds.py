@@ -64,6 +64,7 @@ def _no_checksums_of_blocks(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AppendedFile, "damaged_blocks", lambda file, state: [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mutate", "kinds"),
     [

@@ -16,6 +16,7 @@ def one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_worlds, "RUNS", 1)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("one_run")
 def test_interest_finds_clustered_and_named_xml_pages_earlier_than_importance(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

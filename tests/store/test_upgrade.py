@@ -110,6 +110,7 @@ def stop_at(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
     return stopped
 
 
+@pytest.mark.long
 def test_an_upgrade_that_is_killed_at_any_step_is_finished_by_the_next(
     golden: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,7 +117,7 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(
         (["--vector", "interest"], "interest needs a bias"),
         (["--vector", "hubs", "--stable-top", "3"], "hubs is an eigenvector"),
         (["--stable-top", "0"], "a stable top needs at least one page, not 0"),
-        (["--threads", "0"], "the number of threads must be from 1 to 8, not 0"),
+        (["--threads", "0"], "the number of threads must be from 1 to 256, not 0"),
         (["--top", "-1"], "--top must be 0 or more, not -1"),
         (["--top", "many"], "Invalid value for '--top'"),
         (["--bias", "missing.txt"], "missing.txt: there is no such file"),

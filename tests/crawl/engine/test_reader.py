@@ -46,7 +46,7 @@ def test_following_gives_what_opening_anew_gives(tmp_path: Path) -> None:
 
 
 @given(stops=st.lists(st.integers(1, 4), min_size=1, max_size=6), snapshots=st.sets(st.integers(0, 5)))
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_however_a_reader_lags_it_ends_in_the_same_state(tmp_path: Path, stops: list[int], snapshots: set[int]) -> None:
     folder, world = tmp_path / "c", ChangingWorld(20)
     shutil.rmtree(folder, ignore_errors=True)

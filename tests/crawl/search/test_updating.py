@@ -303,6 +303,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_killed_update_loses_nothing(tmp_path: Path) -> None:
     pages = {f"http://a.example/{n}": f"<p>apples number{n} " + "word " * 200 for n in range(100)}

@@ -75,7 +75,7 @@ def test_far_targets_are_read_in_every_code_that_can_hold_them(code: str) -> Non
 
 
 @given(similar_rows(), st.sampled_from(CODES), st.data())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 def test_damage_gives_a_graph_or_a_named_error_and_nothing_else(
     rows: list[list[int]], code: str, data: st.DataObject
 ) -> None:
@@ -90,7 +90,7 @@ def test_damage_gives_a_graph_or_a_named_error_and_nothing_else(
 
 
 @given(st.binary(max_size=300), st.integers(0, 300), st.integers(0, 1000), st.sampled_from(CODES))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @example(bytes(300), 300, 0, "UNARY")
 @example(b"\xff" * 300, 300, 0, "NIBBLE")
 def test_noise_gives_a_graph_or_a_named_error_and_nothing_else(noise: bytes, pages: int, links: int, code: str) -> None:

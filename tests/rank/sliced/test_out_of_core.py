@@ -124,7 +124,7 @@ def test_finished_slices_are_not_made_again_unless_the_file_or_the_cap_changes(t
 
 def test_wrong_use_is_refused(tmp_path: Path) -> None:
     path = file_of(random_graph(50, 200, 0), tmp_path / "graph.txt")
-    for settings, sentence in (({"damping": 1.0}, "damping"), ({"error": 0.0}, "error"), ({"threads": 99}, "threads")):
+    for settings, sentence in (({"damping": 1.0}, "damping"), ({"error": 0.0}, "error"), ({"threads": 999}, "threads")):
         with pytest.raises(BadSetting, match=sentence):
             rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, **settings)
     with pytest.raises(BadSetting, match="at least 8 MB"):
@@ -150,6 +150,7 @@ print(found.iterations)
 """
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_a_killed_ranking_goes_on_where_it_was(tmp_path: Path) -> None:
     graph = random_graph(2000, 20_000, seed=5)
@@ -185,6 +186,7 @@ print(found.certified_error)
 """
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 @pytest.mark.parametrize("cap", [8 * MEGABYTE, 24 * MEGABYTE])
 def test_the_system_enforces_the_cap_and_the_ranking_stays_within(cap: int, tmp_path: Path) -> None:

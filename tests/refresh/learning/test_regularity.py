@@ -60,6 +60,7 @@ def simulated(changes: Changes, correlated: bool) -> tuple[float, list[Dispersio
     return float(inside.mean()), found, inside
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlated", [False, True])
 def test_of_poisson_pages_nine_in_ten_are_covered_and_few_are_called_irregular(correlated: bool) -> None:
     covered, found, _ = simulated(poisson, correlated)
@@ -69,6 +70,7 @@ def test_of_poisson_pages_nine_in_ten_are_covered_and_few_are_called_irregular(c
     assert abs(pooled(found).z) < BOUND, "not biased, although each rate is fitted to its page"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("changes", "pattern"), [(in_bursts, Pattern.BURSTS), (by_the_clock, Pattern.EVEN)])
 def test_pages_in_bursts_and_by_the_clock_are_covered_or_called_irregular(changes: Changes, pattern: Pattern) -> None:
     covered, found, inside = simulated(changes, False)

@@ -370,6 +370,7 @@ while True:
 """
 
 
+@pytest.mark.long
 def test_after_kills_every_version_that_was_kept_is_there_and_whole(tmp_path: Path) -> None:
     program = KILLED.format(tests=str(Path(__file__).parents[3]))
     told = 0
