@@ -42,11 +42,18 @@ class Asker:
     """A window over crawls and the event loop in which it lives."""
 
     def __init__(
-        self, crawls: Mapping[str, Path], tokens: Tokens | None = None, doors: Mapping[str, Doors] | None = None
+        self,
+        crawls: Mapping[str, Path],
+        tokens: Tokens | None = None,
+        doors: Mapping[str, Doors] | None = None,
+        *,
+        behind_proxy: bool = False,
+        port: int = 8400,
     ) -> None:
+        self._port = port
         self.loop = asyncio.new_event_loop()
         served = {name: ServedCrawl(name, path, clock=lambda: NOW + 20_000.0) for name, path in crawls.items()}
-        self.window = Window(served, Access(tokens), doors)
+        self.window = Window(served, Access(tokens, behind_proxy=behind_proxy), doors)
 
     def close(self) -> None:
         """Closes everything."""
@@ -102,7 +109,7 @@ class Asker:
             "query_string": (given or urlencode(query or {})).encode(),
             "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in sent.items()],
             "client": ("127.0.0.1", 1234),
-            "server": ("127.0.0.1", 8400),
+            "server": ("127.0.0.1", self._port),
             "state": {},
         }
         messages = [{"type": "http.request", "body": body, "more_body": False}]

@@ -1,12 +1,13 @@
 """Who is answered, who may order, and what a hostile request or page cannot do."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from centime.model.errors import BadInput, BadSetting
 from centime.serve.access import Access, Attempts, Tokens, add_token
-from centime.serve.listening import check_place, place_of, served_crawls
+from centime.serve.listening import WindowServer, check_place, place_of, served_crawls
 from tests.crawl.report.made import ROOT
 from tests.serve.asking import Answered, Asker, cookie_of
 
@@ -17,7 +18,7 @@ PAGE = "/c/museum/overview"
 def guarded(small_folder: Path, tmp_path: Path) -> tuple[Asker, str]:
     """A window that needs a token, and the token."""
     token = add_token(tmp_path / "tokens", "anna")
-    return Asker({"museum": small_folder}, Tokens.read(tmp_path / "tokens")), token
+    return Asker({"museum": small_folder}, Tokens(tmp_path / "tokens")), token
 
 
 def test_tokens_are_stored_as_hashes_in_a_file_that_only_its_owner_reads(tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_tokens_are_stored_as_hashes_in_a_file_that_only_its_owner_reads(tmp_pat
     first, second = add_token(path, "anna"), add_token(path, "bert")
     assert first.encode() not in path.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o600
-    tokens = Tokens.read(path)
+    tokens = Tokens(path)
     assert (tokens.holder(first), tokens.holder(second), tokens.holder("x")) == ("anna", "bert", None)
     with pytest.raises(BadInput, match="already"):
         add_token(path, "anna")
@@ -37,7 +38,7 @@ def test_tokens_are_stored_as_hashes_in_a_file_that_only_its_owner_reads(tmp_pat
 def test_a_file_without_a_valid_token_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "tokens").write_text(text)
     with pytest.raises(BadInput, match="tokens"):
-        Tokens.read(tmp_path / "tokens")
+        Tokens(tmp_path / "tokens")
 
 
 def test_other_machines_are_not_listened_to_without_a_token(tmp_path: Path) -> None:
@@ -47,7 +48,7 @@ def test_other_machines_are_not_listened_to_without_a_token(tmp_path: Path) -> N
     with pytest.raises(BadSetting, match="token"):
         check_place("0.0.0.0", None)
     add_token(tmp_path / "tokens", "anna")
-    check_place("0.0.0.0", Tokens.read(tmp_path / "tokens"))
+    check_place("0.0.0.0", Tokens(tmp_path / "tokens"))
 
 
 @pytest.mark.parametrize(
@@ -123,11 +124,21 @@ def test_a_login_leads_to_no_other_site(guarded: tuple[Asker, str], to: str) -> 
     asker.close()
 
 
-def test_too_many_wrong_tokens_are_answered_with_429_also_if_the_next_is_right(guarded: tuple[Asker, str]) -> None:
+def test_too_many_wrong_tokens_are_answered_with_429_and_lock_out_nobody_who_has_a_right_one(
+    guarded: tuple[Asker, str],
+) -> None:
     asker, token = guarded
-    statuses = [asker.get("/api/v1/crawls", headers={"authorization": "Bearer no"}).status for _ in range(12)]
-    assert statuses == [401] * 10 + [429] * 2
-    assert asker.get("/api/v1/crawls", headers={"authorization": f"Bearer {token}"}).status == 429
+    session = {"cookie": cookie_of(asker.post("/login", {"token": token}))}
+    wrong, right = {"authorization": "Bearer no"}, {"authorization": f"Bearer {token}"}
+    refused = [asker.get("/api/v1/crawls", headers=wrong) for _ in range(12)]
+    assert [one.status for one in refused] == [401] * 10 + [429] * 2
+    assert 1 <= int(refused[-1].headers["retry-after"]) <= 60
+    again = asker.post("/login", {"token": "no"})
+    assert (again.status, "retry-after" in again.headers) == (429, True)
+    assert asker.get("/api/v1/crawls", headers=right).status == 200
+    assert asker.get(PAGE, headers=session).status == 200
+    assert asker.post("/login", {"token": token}).status == 303
+    assert asker.get("/login").status == 200
     asker.close()
 
 
@@ -136,15 +147,103 @@ def test_attempts_are_forgotten_after_their_time() -> None:
     attempts = Attempts(2, 60.0, lambda: now[0])
     attempts.count("a")
     attempts.count("a")
-    assert (attempts.is_over("a"), attempts.is_over("b")) == (True, False)
+    assert (attempts.wait("a"), attempts.wait("b")) == (60, 0)
+    now[0] = 59.5
+    assert attempts.wait("a") == 1
     now[0] = 61.0
-    assert not attempts.is_over("a")
+    assert not attempts.wait("a")
+
+
+def test_a_token_that_is_added_is_admitted_at_once_and_one_that_is_removed_ends_with_its_sessions(
+    guarded: tuple[Asker, str], tmp_path: Path
+) -> None:
+    asker, anna = guarded
+    path = tmp_path / "tokens"
+    bert = add_token(path, "bert")
+    annas = {"cookie": cookie_of(asker.post("/login", {"token": anna}))}
+    berts = {"cookie": cookie_of(asker.post("/login", {"token": bert}))}
+    assert asker.get(PAGE, headers=annas).status == asker.get(PAGE, headers=berts).status == 200
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if line.startswith("bert")))
+    assert asker.get(PAGE, headers=annas).status == 303
+    assert asker.get("/api/v1/crawls", headers={"authorization": f"Bearer {anna}"}).status == 401
+    assert asker.get(PAGE, headers=berts).status == 200
+    add_token(path, "anna")  # another token of the same name
+    assert asker.get(PAGE, headers=annas).status == 303
+    asker.close()
+
+
+@pytest.mark.parametrize("damage", ["anna sha256:12\n", "", None])
+def test_a_damaged_file_of_tokens_admits_nobody_says_so_and_admits_again_when_it_is_mended(
+    tmp_path: Path, damage: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "tokens"
+    token = add_token(path, "anna")
+    access = Access(Tokens(path))
+    before, cookie = path.read_text(), access.log_in(token)
+    assert cookie is not None
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_text(damage)
+    assert access.visitor("", f"Bearer {token}") is None
+    assert access.visitor(cookie, "") is None
+    assert access.log_in(token) is None
+    assert ["nobody is admitted" in record.message for record in caplog.records] == [True]
+    path.write_text(before)
+    assert access.visitor("", f"Bearer {token}") is not None
+    assert access.visitor(cookie, "") is not None
+
+
+def test_two_windows_of_one_machine_have_cookies_of_their_own(small_folder: Path) -> None:
+    names = set()
+    for port in (8400, 8401):
+        asker = Asker({"museum": small_folder}, port=port)
+        names.add(cookie_of(asker.get("/c/museum/orders")).partition("=")[0])
+        names.add(cookie_of(asker.get("/c/museum/changes", seen="yes")).partition("=")[0])
+        asker.close()
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize(
+    ("believed", "headers", "client", "secure"),
+    [
+        (True, {"x-forwarded-for": "1.1.1.1, 2001:db8::7", "x-forwarded-proto": "https"}, "2001:db8::7", True),
+        (True, {"x-forwarded-for": "1.1.1.1"}, "1.1.1.1", False),
+        (True, {"x-forwarded-for": "1.1.1.1, <script>", "x-forwarded-proto": "gopher"}, "127.0.0.1", False),
+        (True, {"x-forwarded-for": ""}, "127.0.0.1", False),
+        (True, {}, "127.0.0.1", False),
+        (False, {"x-forwarded-for": "1.1.1.1", "x-forwarded-proto": "https"}, "127.0.0.1", False),
+    ],
+)
+def test_a_proxy_is_believed_only_if_it_is_said_to_be_there_and_only_its_own_word(
+    small_folder: Path,
+    tmp_path: Path,
+    believed: bool,
+    headers: dict[str, str],
+    client: str,
+    secure: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = add_token(tmp_path / "tokens", "anna")
+    asker = Asker({"museum": small_folder}, Tokens(tmp_path / "tokens"), behind_proxy=believed)
+    counted: list[str] = []
+    monkeypatch.setattr(asker.window.access.failures, "count", counted.append)
+    asker.get("/api/v1/crawls", headers=headers | {"authorization": "Bearer no"})
+    assert counted == [client]
+    assert ("Secure" in asker.post("/login", {"token": token}, headers=headers).cookies[0]) == secure
+    asker.close()
+
+
+def test_the_server_itself_believes_no_proxy(small_folder: Path) -> None:
+    server = WindowServer(served_crawls([small_folder]), Access(None))
+    assert not server.config.proxy_headers
+    asyncio.run(server.window.close())
 
 
 def test_a_session_ends_after_its_time(tmp_path: Path) -> None:
     token = add_token(tmp_path / "tokens", "anna")
     now = [0.0]
-    access = Access(Tokens.read(tmp_path / "tokens"), lambda: now[0])
+    access = Access(Tokens(tmp_path / "tokens"), lambda: now[0])
     cookie = access.log_in(token)
     assert cookie is not None
     assert access.visitor(cookie, "") is not None
@@ -164,6 +263,7 @@ def test_an_order_needs_a_form_of_this_server_for_this_browser(small: Asker, sma
     assert small.post("/c/museum/orders", order, headers=cookie).status == 403
     assert small.post("/c/museum/orders", order | {"key": key}).status == 403
     assert small.post("/c/museum/orders", order | {"key": key}, headers={"cookie": other}).status == 403
+    assert small.post("/c/museum/orders", order | {"key": "\u20ac"}, headers=cookie).status == 403
     for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}):
         assert small.post("/c/museum/orders", order | {"key": key}, headers=cookie | headers).status == 403
     assert not list((small_folder / "commands").glob("[0-9]*"))

@@ -63,5 +63,5 @@ def test_a_client_that_does_not_send_its_body_in_time_is_answered_and_let_go(
     monkeypatch.setattr(application, "BODY_SECONDS", 0.3)
     head = "Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n"
     found = said(port, f"POST /api/v1/crawls/{small_folder.name}/orders HTTP/1.1\r\n{head}{{".encode())
-    assert found.startswith(b"HTTP/1.1 503")
+    assert found.startswith(b"HTTP/1.1 408")
     assert said(port, b"GET /help HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200")

@@ -86,12 +86,12 @@ def test_a_body_that_is_no_order_is_refused(asker: Asker, body: bytes) -> None:
     assert asker.ask("POST", API, headers={"content-type": "application/json"}, body=body).status == 400
 
 
-def test_a_form_gives_an_order_and_says_who_applies_it(asker: Asker, folder: Path) -> None:
+def test_a_form_gives_an_order_and_leads_to_the_list_which_says_who_applies_it(asker: Asker, folder: Path) -> None:
     page = asker.get("/c/museum/orders")
     given = {"key": form_key(page), "order": "set", "values": "rate=5/s"}
     answered = asker.post("/c/museum/orders", given, headers={"cookie": cookie_of(page)})
-    assert answered.status == 200
-    assert "the next run" in answered.text
+    assert (answered.status, answered.headers["location"]) == (303, "/c/museum/orders?ordered=yes")
+    assert "by the next run" in asker.get(answered.headers["location"]).text  # to load it again orders nothing
     wrong = asker.post("/c/museum/orders", given | {"values": "nonsense"}, headers={"cookie": cookie_of(page)})
     assert wrong.status == 400
     assert 'role="alert"' in wrong.text
@@ -100,8 +100,19 @@ def test_a_form_gives_an_order_and_says_who_applies_it(asker: Asker, folder: Pat
 
 def test_too_many_orders_in_a_minute_are_refused(asker: Asker) -> None:
     statuses = [order(asker, order="set", values="rate").status for _ in range(121)]
-    assert set(statuses) == {400}
-    assert "too many orders" in order(asker, order="set", values="rate=1/s").json["error"]
+    assert statuses == [400] * 120 + [429]
+    answered = order(asker, order="set", values="rate=1/s")
+    assert "too many orders" in answered.json["error"]
+    assert int(answered.headers["retry-after"]) > 0
+
+
+def test_the_list_of_orders_is_also_json_and_csv(asker: Asker) -> None:
+    assert order(asker, order="set", values="rate=5/s").status == 202
+    assert asker.get("/c/museum/orders.json").json == asker.get(API).json
+    head, row = asker.get("/c/museum/orders.csv").text.splitlines()
+    assert head.startswith("id,time,applied,command")
+    assert "rate=5/s" in row
+    assert asker.get("/c/museum/orders.xml").status == 404
 
 
 def test_the_log_of_orders_is_bounded_survives_damage_and_names_each_order_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from centime.crawl.commands.inbox import CommandInbox
 from centime.model.errors import BadInput
 from centime.serve.pushes import doors as doors_module
-from centime.serve.pushes.doors import CrawlDoors
+from centime.serve.pushes.doors import CrawlDoors, Waiting
 from centime.serve.pushes.hubs import HubSubscriber
 from centime.serve.pushes.settings import Doors, Open, Webhook, WebSub, read_doors
 from centime.shard.people.command import PublishCommand
@@ -137,6 +137,49 @@ def test_a_ping_publishes_a_sitemap_in_scope_once_a_minute(asker: Asker, folder:
     assert (command.source, command.lines()) == ("sitemap", [sitemap])
 
 
+LONE = "\\ud800"
+
+
+SURROGATES = (
+    f'{{"host": "{LONE}", "key": "0123456789", "urlList": ["{A}/"]}}',
+    f'{{"host": "a.example", "key": "0123456789", "urlList": ["{A}/{LONE}"]}}',
+    f'{{"host": "a.example", "key": "{LONE}", "urlList": ["{A}/"]}}',
+    f'{{"host": "a.example", "key": "0123456789", "keyLocation": "{A}/{LONE}", "urlList": ["{A}/"]}}',
+    f'{{"urls": ["{A}/{LONE}"]}}',
+    f'{{"urls": ["{A}/"], "publisher": "{LONE}"}}',
+    f'{{"order": "set", "values": "{LONE}"}}',
+    f'{{"order": "{LONE}"}}',
+)
+
+
+def test_a_lone_surrogate_which_nothing_can_write_is_refused_at_every_door(asker: Asker, folder: Path) -> None:
+    kind = {"content-type": "application/json"}
+    for body in map(str.encode, SURROGATES):
+        answers = [
+            asker.ask("POST", "/push/museum/indexnow", body=body),
+            hook(asker, body, signed(body)),
+            asker.ask("POST", "/api/v1/crawls/museum/orders", headers=kind, body=body),
+        ]
+        assert {(one.status, bool(one.json["error"])) for one in answers} == {(400, True)}
+    assert published(folder) == []
+
+
+def test_wrong_signatures_do_not_lock_out_right_ones(asker: Asker) -> None:
+    body = f'{{"urls": ["{A}/"]}}'.encode()
+    refused = [hook(asker, body, signed(body, secret="another secret of some length")) for _ in range(12)]
+    assert [one.status for one in refused] == [400] * 10 + [429] * 2
+    assert int(refused[-1].headers["retry-after"]) > 0
+    assert hook(asker, body, signed(body)).status == 202
+    assert asker.get("/c/museum/overview").status == 200
+
+
+def test_a_push_to_a_folder_that_is_away_is_answered_with_503(asker: Asker, folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    body = f'{{"urls": ["{A}/"]}}'.encode()
+    assert hook(asker, body, signed(body)).status == 503
+    assert asker.get("/push/museum/ping", sitemap=f"{A}/sitemap.xml").status == 503
+
+
 def test_a_hub_is_told_that_only_the_topic_that_was_subscribed_is_wanted(asker: Asker) -> None:
     asked = {"hub.mode": "subscribe", "hub.topic": TOPIC, "hub.challenge": "x<y", "hub.lease_seconds": "1000"}
     right = asker.get("/push/museum/websub/news", **asked)
@@ -188,6 +231,29 @@ def test_indexnow_waits_until_the_crawl_has_the_key_of_the_host_and_then_publish
         await doors.close()
 
     asyncio.run(work())
+
+
+def test_indexnow_waits_also_while_the_folder_is_away(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(doors_module, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(CrawlDoors, "_has_key", lambda self, url, key: True)
+    away = folder.with_name("elsewhere")
+    doors = CrawlDoors(folder, ALL)
+    form = {"host": A.removeprefix("http://"), "key": "0123456789", "urlList": [f"{A}/new"]}
+    doors._waiting.append(Waiting(json.dumps(form).encode(), "0123456789", f"{A}/0123456789.txt", float("inf")))
+
+    async def work() -> None:
+        folder.rename(away)
+        looks = asyncio.create_task(doors._look())
+        async with asyncio.timeout(20):
+            while not caplog.records:
+                await asyncio.sleep(0.001)
+            away.rename(folder)
+            await looks
+
+    asyncio.run(work())
+    assert [command.lines() for command in published(folder)] == [[f"{A}/new"]]
 
 
 def test_a_key_is_verified_by_the_copy_that_the_crawl_has_of_it(tmp_path: Path) -> None:

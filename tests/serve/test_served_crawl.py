@@ -1,6 +1,7 @@
 """A crawl that is served while it runs, while its folder is damaged, deleted, replaced or of another format."""
 
 import asyncio
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -10,10 +11,10 @@ import pytest
 
 from centime.serve import served_crawl
 from centime.serve.served_crawl import ServedCrawl
-from tests.crawl.report.made import NOW, hand_made, refreshed
-from tests.serve.asking import Asker
+from tests.crawl.report.made import NOW, ROOT, hand_made, refreshed
+from tests.serve.asking import Answered, Asker
 
-PAGES = "/api/v1/crawls/museum/pages"
+PAGES, ORDERS = "/api/v1/crawls/museum/pages", "/api/v1/crawls/museum/orders"
 
 
 @pytest.fixture(autouse=True)
@@ -47,17 +48,77 @@ def test_what_a_running_crawl_does_is_seen_at_the_next_request(tmp_path: Path) -
     assert after.headers["etag"] != before.headers["etag"]
 
 
-def test_a_folder_that_is_deleted_is_told_and_served_again_when_it_is_back(asker: Asker, folder: Path) -> None:
+def test_a_folder_that_is_deleted_is_told_and_served_again_when_it_is_back(
+    asker: Asker, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     assert asker.get(PAGES).status == 200
     folder.rename(folder.with_name("elsewhere"))
-    for path in (PAGES, "/c/museum/overview", "/c/museum/orders", "/c/museum/changes", "/c/museum/events"):
+    for path in (PAGES, "/c/museum/overview", "/c/museum/orders", "/c/museum/changes", "/c/museum/events", ORDERS):
         answered = asker.get(path)
-        assert answered.status in (400, 503), path
+        assert answered.status == 503, path
         assert "no such folder" in answered.text
+    assert asker.get("/c/museum/copy", url=ROOT).status == 503
+    assert ordered(asker).status == 503
+    assert [record.levelname for record in caplog.records if "cannot be shown" in record.message] == ["WARNING"]
     assert asker.get("/api/v1/crawls").json["rows"][0]["trouble"]
     assert 'centime_up{crawl="museum"} 0.0' in asker.get("/metrics").text
     folder.with_name("elsewhere").rename(folder)
     assert asker.get(PAGES).status == 200
+
+
+def ordered(asker: Asker) -> Answered:
+    body = b'{"order": "set", "values": "rate=5/s"}'
+    return asker.ask("POST", ORDERS, headers={"content-type": "application/json"}, body=body)
+
+
+def test_a_folder_that_may_not_be_read_is_told_and_is_not_called_damaged(
+    asker: Asker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path / "centime.json"))
+
+    monkeypatch.setattr(served_crawl, "check_folder", denied)
+    monkeypatch.setattr(served_crawl, "look_at", denied)
+    for path in (PAGES, "/c/museum/orders", "/c/museum/overview", ORDERS, f"/c/museum/copy?url={ROOT}"):
+        answered = asker.get(path)
+        assert (answered.status, "damaged" in answered.text) == (503, False), path
+        assert "centime.json: may not be read" in answered.text
+    assert asker.get("/api/v1/crawls").json["rows"][0]["trouble"].endswith("may not be read: Permission denied")
+
+
+def test_a_file_that_one_page_needs_and_that_may_not_be_read_is_told_there(
+    asker: Asker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, span: int) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path / "figures.bin"))
+
+    monkeypatch.setattr("centime.serve.reports.overview.read_figures", denied)
+    assert asker.get("/c/museum/overview").status == 503
+    assert "figures.bin: may not be read" in asker.get("/c/museum/overview").text
+    assert asker.get(PAGES).status == 200
+
+
+def test_an_order_to_a_folder_that_cannot_be_written_says_so(
+    asker: Asker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr("centime.crawl.commands.inbox.make_folder", refused)
+    answered = ordered(asker)
+    assert (answered.status, answered.json["error"]) == (503, f"{folder / 'commands'}: Read-only file system")
+
+
+def test_parts_of_a_folder_that_are_deleted_are_told_on_the_overview(kept: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(kept, tmp_path / "crawl"))
+    asker = Asker({"museum": folder})
+    overview = "/api/v1/crawls/museum/overview"
+    assert not [one for one in asker.get(overview).json["wrong"] if "missing" in one]
+    for part in ("versions", "bodies"):
+        shutil.rmtree(folder / part)
+    wrong = asker.get(overview).json["wrong"]
+    asker.close()
+    assert [Path(one.split()[2]).name for one in wrong if "missing" in one] == ["bodies", "versions"]
 
 
 def test_another_crawl_in_the_place_of_the_first_is_served_instead(asker: Asker, folder: Path) -> None:

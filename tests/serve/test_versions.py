@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from centime.serve.rendering import render, until
+from centime.serve.reports.change_list import ChangesWanted
 from centime.store.versions.writer import VersionWriter
 from tests.crawl.report.made import ROOT, hand_made
 from tests.serve.asking import Asker
@@ -35,7 +38,10 @@ def test_a_page_lists_its_versions_newest_first(asker: Asker) -> None:
     assert "<iframe" in page
 
 
-@pytest.mark.parametrize(("query", "pair"), [({}, (3, 4)), ({"old": "1"}, (1, 4)), ({"old": "1", "new": "2"}, (1, 2))])
+@pytest.mark.parametrize(
+    ("query", "pair"),
+    [({}, (3, 4)), ({"old": "1"}, (1, 4)), ({"old": "1", "new": "2"}, (1, 2)), ({"old": "3", "new": "1"}, (1, 3))],
+)
 def test_any_two_versions_are_compared(asker: Asker, query: dict[str, str], pair: tuple[int, int]) -> None:
     report = asker.get("/api/v1/crawls/museum/diff", url=ROOT, **query).json
     assert (report["old"]["version"], report["new"]["version"]) == pair
@@ -46,13 +52,24 @@ def test_any_two_versions_are_compared(asker: Asker, query: dict[str, str], pair
     assert "<del>" in page
     assert "<ins>" in page
     assert "&lt;b&gt;" in page
+    assert f">4, {report['versions'][-1]['time']}</option>" in page
 
 
-@pytest.mark.parametrize("query", [{"old": "9"}, {"old": "3", "new": "1"}, {"new": "1"}, {"old": "nonsense"}])
+@pytest.mark.parametrize("query", [{"old": "9"}, {"old": "9", "new": "1"}, {"new": "1"}, {"old": "nonsense"}])
 def test_versions_that_cannot_be_compared_are_told(asker: Asker, query: dict[str, str]) -> None:
     answered = asker.get("/api/v1/crawls/museum/diff", url=ROOT, **query)
     assert answered.status in (400, 404)
     assert answered.json["error"]
+
+
+def test_a_change_that_was_seen_at_a_time_has_its_own_difference(asker: Asker) -> None:
+    report = asker.get("/api/v1/crawls/museum/diff", url=ROOT, new=until(START + 199.5)).json
+    assert (report["old"]["version"], report["new"]["version"]) == (1, 2)
+    row = {"change": "changed", "url": ROOT, "seen": "2023-11-14T22:16:39Z", "seen_seconds": START + 199.5}
+    row |= {"last_seen_before": None, "importance": 1.0}
+    shown = {"rows": [row], "seen": 1, "since": None, "minor": [], "next": None}
+    page = render("changes.html", report=shown, wanted=ChangesWanted(), crawl="museum", here="changes").decode()
+    assert f"&amp;new={quote(until(START + 199.5), safe='')}" in page
 
 
 def test_every_version_has_its_copy(asker: Asker) -> None:

@@ -20,11 +20,13 @@ from pathlib import Path
 import tantivy
 
 from centime.files.disk import create_file, make_folder
+from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
 from centime.model.errors import InUse
 from centime.search.words import NAME, analyser
 
 SCHEMA = 2  # the number of the schema below
+LOCK = ".tantivy-meta.lock"  # which tantivy takes whenever it opens or reloads
 TEXTS = ("title", "text", "url")  # the fields in which words are looked for
 SHOWN = {"title": "shown_title", "text": "shown_text"}  # as people see them, in UTF-8
 
@@ -80,11 +82,24 @@ class IndexFiles:
             said = json.loads(self.about.read_bytes())
         except FileNotFoundError:
             return "it was never finished" if self.words.exists() else ""
+        except PermissionError:
+            return "its description may not be read"
         except (OSError, ValueError):
             return "its description is damaged"
         if not isinstance(said, dict) or said.get("crawl") != self._said["crawl"]:
             return "it is of another crawl"
         return "" if said == self._said else "another version of Centime made it"
+
+    def closed(self) -> str:
+        """Why this process cannot open the index even if it is whole, in words; empty if it can."""
+        if self.words.exists() and not os.access(self.words, os.R_OK | os.X_OK):
+            return "may not be read"
+        if not all(os.access(file, os.R_OK) for file in list_folder(self.words)):
+            return "may not be read"
+        lock = self.words / LOCK
+        if os.access(lock if lock.exists() else self.words, os.W_OK):
+            return ""
+        return f"cannot be opened for writing, which a search needs for its lock ({LOCK}); search a copy of the folder"
 
     def open(self) -> tantivy.Index:
         """The index for reading or writing; ValueError or OSError if it is broken."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.model.errors import BadInput, DamagedFile
+from centime.model.errors import BadInput, CentimeError, DamagedFile
 from centime.search.index_files import SHOWN, IndexFiles
 from centime.search.query import Wanted
 from centime.search.ranking import Hit, Prominence, best_hits
@@ -80,6 +80,8 @@ class IndexSearcher:
         try:
             yield
         except (ValueError, OSError) as trouble:
+            if why := self._files.closed():
+                raise CentimeError(f"{self._files.folder}: the index {why}") from trouble
             raise DamagedFile(f"{self._files.folder}: the index is damaged; run {self._command} --rebuild") from trouble
         except BaseException as trouble:
             if type(trouble).__name__ != "PanicException":

@@ -1,20 +1,25 @@
 """Who may look, and who may order: loopback without a token, everybody else with one.
 
     tokens     256 random bits each, in a file as NAME sha256:HEX, one on each line; the token itself is shown once.
-               They are random, so a plain hash cannot be guessed
+               They are random, so a plain hash cannot be guessed. The file is read again when it changes
     a browser  gives its token once and gets a cookie, HttpOnly and SameSite=Strict; sessions are in memory and end
-               with the server or after SESSION_SECONDS
+               with the server, with their token or after SESSION_SECONDS
     a program  sends `Authorization: Bearer TOKEN`
     a form     has a value that only a page of this server knows (CSRF), and a request that says that it comes from
                another site is refused
 
 Without a token the server listens on loopback only, and answers only if the Host header names this machine: a page of
 another site whose name leads to 127.0.0.1 (DNS rebinding) gets nothing.
+
+Failures are counted by address, and only further failures are refused for them: whoever has a valid token or session
+is answered whatever others at the same address do. Tokens are too long to be guessed, so this costs no safety.
 """
 
 import hashlib
 import hmac
 import ipaddress
+import logging
+import math
 import re
 import secrets
 import time
@@ -28,39 +33,68 @@ from centime.model.errors import BadInput
 
 SESSION_SECONDS = 7 * 86_400.0
 MOST_SESSIONS = 10_000
-COOKIE = "centime"
 _NAME = re.compile(r"[\w.-]{1,60}").fullmatch
 _LINE = re.compile(r"([\w.-]{1,60}) sha256:([0-9a-f]{64})").fullmatch
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?").fullmatch
 
+_log = logging.getLogger("centime.serve")
+
 
 class Tokens:
-    """The tokens of a file, by the hash of each."""
+    """The tokens of a file as it is now: it is read again whenever it changes."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = dict(names)  # hash -> name
-
-    @classmethod
-    def read(cls, path: Path) -> "Tokens":
-        """The tokens of a file; BadInput if it has none."""
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as trouble:
-            raise BadInput(f"{path}: {getattr(trouble, 'strerror', None) or 'not a text file'}") from trouble
-        names = {}
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.strip() and not line.startswith("#"):
-                found = _LINE(line.strip())
-                if found is None:
-                    raise BadInput(f"{path}, line {number}: a token is written as NAME sha256:HEX, by --new-token")
-                names[found[2]] = found[1]
-        if not names:
-            raise BadInput(f"{path}: there is no token in this file; --new-token NAME adds one")
-        return cls(names)
+    def __init__(self, path: Path) -> None:
+        """Reads the file; BadInput if it has no token or is damaged."""
+        self._path = path
+        self._stamp = _stamp(path)  # before the file is read, so that no change after it is missed
+        self._names = _read_tokens(path)  # hash -> name
 
     def holder(self, token: str) -> str | None:
         """The name of a token; None if it is not one of these."""
-        return self._names.get(_hash(token))
+        return self.holder_of_hash(hash_of(token))
+
+    def holder_of_hash(self, digest: str) -> str | None:
+        """The name of the token with this hash; None if it is not one of these, or not any more."""
+        stamp = _stamp(self._path)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._read_again()
+        return self._names.get(digest)
+
+    def _read_again(self) -> None:
+        try:
+            self._names = _read_tokens(self._path)
+        except BadInput as trouble:
+            self._names = {}
+            _log.warning("nobody is admitted until the tokens can be read: %s", trouble)
+        else:
+            _log.info("the tokens of %s are read again: %d", self._path, len(self._names))
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What differs when a file was written or replaced; () if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
+
+
+def _read_tokens(path: Path) -> dict[str, str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as trouble:
+        raise BadInput(f"{path}: {getattr(trouble, 'strerror', None) or 'not a text file'}") from trouble
+    names = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            found = _LINE(line.strip())
+            if found is None:
+                raise BadInput(f"{path}, line {number}: a token is written as NAME sha256:HEX, by --new-token")
+            names[found[2]] = found[1]
+    if not names:
+        raise BadInput(f"{path}: there is no token in this file; --new-token NAME adds one")
+    return names
 
 
 def add_token(path: Path, name: str) -> str:
@@ -71,11 +105,12 @@ def add_token(path: Path, name: str) -> str:
     if any(line.split(b" ")[0] == name.encode() for line in before.splitlines()):
         raise BadInput(f"{path}: there is a token of the name {name} already; remove its line to replace it")
     token = secrets.token_urlsafe(32)
-    replace_file(path, before + f"{name} sha256:{_hash(token)}\n".encode())
+    replace_file(path, before + f"{name} sha256:{hash_of(token)}\n".encode())
     return token
 
 
-def _hash(token: str) -> str:
+def hash_of(token: str) -> str:
+    """What is stored of a token."""
     return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()
 
 
@@ -88,10 +123,14 @@ class Visitor:
 
 
 class Access:
-    """Decides which requests are answered."""
+    """Decides which requests are answered, and whom they come from."""
 
-    def __init__(self, tokens: Tokens | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, tokens: Tokens | None, clock: Callable[[], float] = time.monotonic, *, behind_proxy: bool = False
+    ) -> None:
+        """`behind_proxy`: every request comes through a proxy, whose headers say from where."""
         self.tokens = tokens
+        self.behind_proxy = behind_proxy
         self._clock = clock
         self._secret = secrets.token_bytes(32)
         self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()
@@ -107,16 +146,16 @@ class Access:
         if scheme.lower() == "bearer":
             name = self.tokens.holder(token.strip())
             return None if name is None else Visitor(name)
-        name, until = self._sessions.get(cookie, ("", 0.0))
-        return Visitor(name, cookie) if name and self._clock() < until else None
+        digest, until = self._sessions.get(cookie, ("", 0.0))
+        name = self.tokens.holder_of_hash(digest) if self._clock() < until else None
+        return None if name is None else Visitor(name, cookie)
 
     def log_in(self, token: str) -> str | None:
         """A new session of the holder of a token; None if it is wrong."""
-        name = None if self.tokens is None else self.tokens.holder(token.strip())
-        if name is None:
+        if self.tokens is None or self.tokens.holder(token.strip()) is None:
             return None
         cookie = new_cookie()
-        self._sessions[cookie] = (name, self._clock() + SESSION_SECONDS)
+        self._sessions[cookie] = (hash_of(token.strip()), self._clock() + SESSION_SECONDS)
         while len(self._sessions) > MOST_SESSIONS:
             self._sessions.popitem(last=False)
         return cookie
@@ -131,7 +170,7 @@ class Access:
 
     def is_own_form(self, cookie: str, key: str) -> bool:
         """Whether a form was on a page that this server made for this browser."""
-        return bool(cookie) and hmac.compare_digest(self.form_key(cookie), key)
+        return bool(cookie) and hmac.compare_digest(self.form_key(cookie).encode(), key.encode(errors="replace"))
 
     def is_own_host(self, host: str) -> bool:
         """Whether a Host header names this server: with tokens any name does, without them only loopback."""
@@ -173,10 +212,11 @@ class Attempts:
         self._clock = clock
         self._counts: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
-    def is_over(self, address: str) -> bool:
-        """Whether an address has used up its attempts."""
+    def wait(self, address: str) -> int:
+        """Whole seconds until an address may try again; 0 if it may now."""
         begun, count = self._counts.get(address, (0.0, 0))
-        return count >= self._most and self._clock() - begun < self._seconds
+        left = self._seconds - (self._clock() - begun)
+        return max(1, math.ceil(left)) if count >= self._most and left > 0.0 else 0
 
     def count(self, address: str) -> None:
         """Counts one attempt."""

@@ -96,7 +96,7 @@ def answer(request: Request, body: Body) -> Response:
         onward = request.url.include_query_params(cursor=body.following)
         headers["Link"] = f'<{onward.path}?{onward.query}>; rel="next"'
     known = request.headers.get("if-none-match", "")
-    if body.tag in (one.strip().removeprefix("W/") for one in known.split(",")):
+    if known.strip() == "*" or body.tag in (one.strip().removeprefix("W/") for one in known.split(",")):
         return Response(status_code=304, headers=headers)
     return Response(body.content, media_type=body.media, headers=headers)
 

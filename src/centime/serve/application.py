@@ -32,20 +32,24 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from centime.crawl.commands.inbox import running
 from centime.crawl.report.changes import atom, newest_first
 from centime.crawl.report.opening import moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, CentimeError
-from centime.serve.access import COOKIE, SESSION_SECONDS, Access, Visitor, is_same_site, new_cookie
-from centime.serve.answers import HEADERS, HTML, JSON, POLICY, Body, answer, failed, made, size_of, status_of
+from centime.model.spreadsheet import csv_lines
+from centime.model.visible import visible
+from centime.serve.access import SESSION_SECONDS, Access, Visitor, is_same_site, new_cookie
+from centime.serve.answers import CSV, HEADERS, HTML, JSON, POLICY, Body, answer, failed, made, size_of, status_of
 from centime.serve.copies import kept_copy
 from centime.serve.events import KINDS, EventFeed
 from centime.serve.fields import DOCUMENTS, FIELDS
 from centime.serve.glance import Glance
 from centime.serve.metrics import metrics
 from centime.serve.openapi import PREFIX, written
-from centime.serve.ordering import give_order, order_list
-from centime.serve.pushes.doors import CrawlDoors
+from centime.serve.ordering import COLUMNS, give_order, order_list
+from centime.serve.proxy import forwarded
+from centime.serve.pushes.doors import PING_SECONDS, CrawlDoors, NotSigned
 from centime.serve.pushes.settings import Doors
 from centime.serve.rendering import HERE, render
 from centime.serve.reports import RESOURCES
@@ -55,7 +59,7 @@ from centime.serve.served_crawl import ServedCrawl
 ANSWER_SECONDS = 30.0
 BODY_SECONDS = 10.0
 MOST_FORM = 1 << 20
-LOOKED, LOOKED_SECONDS = "centime-looked-", 400 * 86_400
+LOOKED_SECONDS = 400 * 86_400.0
 OPEN = ("/login", "/static/", "/push/")  # what needs no token: /push/ has secrets of its own
 STATIC = {
     "style.css": "text/css; charset=utf-8",
@@ -93,6 +97,7 @@ class Window:
             Route("/c/{crawl}/events", self.events),
             Route("/c/{crawl}/changes.atom", self.atom),
             Route("/c/{crawl}/orders", self.orders, methods=["GET", "POST"]),
+            Route("/c/{crawl}/orders.{form}", self.order_table),
             Route("/c/{crawl}/{name}", self.page),
             Route(f"{PREFIX}/openapi.json", self.openapi),
             Route(f"{PREFIX}/crawls", self.listed),
@@ -118,6 +123,8 @@ class Window:
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        if self.access.behind_proxy:
+            scope = forwarded(scope)
         request = Request(scope, receive)
         began, status = time.monotonic(), 0
 
@@ -143,22 +150,19 @@ class Window:
 
     def _refused(self, request: Request) -> Response | None:
         """The answer to a request that may not pass; None if it may."""
-        address = _address(request)
         if not self.access.is_own_host(request.headers.get("host", "")):
             return PlainTextResponse("This server is not called that: use http://127.0.0.1 or a token.\n", 421)
-        if self.access.failures.is_over(address):
-            return failed(request, 429, "There were too many wrong tokens or signatures from here.", "Wait a minute.")
         length = request.headers.get("content-length", "0")
         if not length.isdigit() or int(length[:15]) > MOST_FORM:
             return failed(request, 413, f"The body of a request has at most {MOST_FORM} bytes.")
         authorization = request.headers.get("authorization", "")
-        visitor = self.access.visitor(request.cookies.get(COOKIE, ""), authorization)
+        visitor = self.access.visitor(request.cookies.get(_cookie(request), ""), authorization)
         path = request.url.path
         if visitor is None and path.startswith(OPEN):
             visitor = Visitor("")
         if visitor is None:
-            if authorization:
-                self.access.failures.count(address)
+            if authorization and (refused := self._failure(request)):
+                return refused
             if path.startswith("/api/") or path == "/metrics" or authorization:
                 return failed(request, 401, "A token is needed: Authorization: Bearer TOKEN.")
             return RedirectResponse(f"/login?to={quote(path)}", 303)
@@ -166,6 +170,14 @@ class Window:
         if request.method not in ("GET", "HEAD") and not pushed and not is_same_site(request.headers):
             return failed(request, 403, "This request comes from another site.")
         request.state.visitor = visitor
+        return None
+
+    def _failure(self, request: Request) -> Response | None:
+        """Counts a wrong token or signature; the answer if there were too many before it, else None."""
+        address = _address(request)
+        if wait := self.access.failures.wait(address):
+            return _wait(request, "There were too many wrong tokens or signatures from here.", wait)
+        self.access.failures.count(address)
         return None
 
     def _crawl(self, request: Request) -> ServedCrawl:
@@ -214,13 +226,11 @@ class Window:
     async def _changes(self, request: Request, query: dict[str, str]) -> Response:
         """The changes since this browser last looked, which a cookie remembers."""
         crawl = self._crawl(request)
-        cookie = LOOKED + crawl.name.encode().hex()
+        cookie = f"{_cookie(request)}-looked-{crawl.name.encode().hex()}"
         if query.pop("seen", ""):
             now = await crawl.run(lambda glance: glance.now)
             response: Response = RedirectResponse(f"/c/{quote(crawl.name, safe='')}/changes", 303)
-            response.set_cookie(
-                cookie, moment(now) or "", max_age=400 * 86_400, httponly=True, samesite="strict", path="/c/"
-            )
+            _set_cookie(request, response, moment(now) or "", cookie, LOOKED_SECONDS)
             return response
         looked = request.cookies.get(cookie, "")
         if looked and not query:
@@ -246,7 +256,7 @@ class Window:
         """A kept copy."""
         crawl, query = self._crawl(request), request.query_params
         async with asyncio.timeout(ANSWER_SECONDS):
-            return await asyncio.to_thread(kept_copy, crawl.path, query.get("url", ""), query.get("version", ""))
+            return await crawl.beside(kept_copy, crawl.path, query.get("url", ""), query.get("version", ""))
 
     async def atom(self, request: Request) -> Response:
         """The newest changes as a feed."""
@@ -267,17 +277,21 @@ class Window:
         cookie = visitor.cookie or new_cookie()
         said = wrong = ""
         status = 200
+        if request.query_params.get("ordered"):
+            runs = await crawl.beside(running, crawl.path)
+            said = f"Ordered; it is applied by {'the running' if runs else 'the next run of the'} crawl."
         if request.method == "POST":
             form = await _form(request)
             if not self.access.is_own_form(visitor.cookie, form.get("key", "")):
                 return failed(request, 403, "This form is too old, or not from this page.", "Load the page again.")
             try:
-                report = await self._order(request, crawl, form)
-                said = f"Ordered; it is applied by {report['by']}."
+                await self._order(request, crawl, form)
+                # so that loading the page again orders nothing again
+                return RedirectResponse(f"/c/{quote(crawl.name, safe='')}/orders?ordered=yes", 303)
             except BadInput as trouble:
                 wrong, status = str(trouble), 400
-        rows = await asyncio.to_thread(order_list, crawl.path)
-        subscriptions = await asyncio.to_thread(subscription_table, crawl.path)
+        rows = await crawl.beside(order_list, crawl.path)
+        subscriptions = await crawl.beside(subscription_table, crawl.path)
         page = render(
             "orders.html",
             rows=rows,
@@ -291,23 +305,33 @@ class Window:
         )
         response = Response(page, status_code=status, media_type=HTML, headers={"Cache-Control": "no-store"})
         if not visitor.cookie:
-            _set_cookie(response, cookie)
+            _set_cookie(request, response, cookie)
         return response
 
     async def _order(self, request: Request, crawl: ServedCrawl, form: Mapping[str, str]) -> dict[str, Any]:
         address = _address(request)
-        if self.access.orders.is_over(address):
-            raise BadInput("there were too many orders from here in the last minute")
+        if wait := self.access.orders.wait(address):
+            raise TooMany("There were too many orders from here in the last minute.", wait)
         self.access.orders.count(address)
         by = f"window: {request.state.visitor.name}"
-        return await asyncio.to_thread(give_order, crawl.path, form, by)
+        return await crawl.beside(give_order, crawl.path, form, by)
+
+    async def order_table(self, request: Request) -> Response:
+        """What was ordered, as JSON or CSV."""
+        crawl, form = self._crawl(request), request.path_params["form"]
+        if form not in ("json", "csv"):
+            raise HTTPException(404, "There is no such page.")
+        rows = await crawl.beside(order_list, crawl.path)
+        if form == "json":
+            return Response(msgspec.json.encode({"rows": rows, "next": None}), media_type=JSON)
+        return Response("".join(csv_lines(COLUMNS, rows)).encode(errors="replace"), headers={"Content-Type": CSV})
 
     async def api_orders(self, request: Request) -> Response:
         """Orders for programs."""
         crawl = self._crawl(request)
         if request.method == "GET":
-            rows = await asyncio.to_thread(order_list, crawl.path)
-            return Response(msgspec.json.encode({"rows": rows, "next": None}), media_type=JSON)
+            request.path_params["form"] = "json"
+            return await self.order_table(request)
         if not request.headers.get("content-type", "").startswith(JSON):  # a page of another site cannot send this
             return failed(request, 415, f"An order is {JSON}.")
         try:
@@ -337,7 +361,7 @@ class Window:
     async def _listed(self) -> list[dict[str, Any]]:
         rows = []
         for crawl in self.crawls.values():
-            row: dict[str, Any] = {"name": crawl.name, "folder": str(crawl.path), "trouble": None}
+            row: dict[str, Any] = {"name": crawl.name, "folder": visible(str(crawl.path)), "trouble": None}
             try:
                 figures = (await crawl.ask("listed", lambda glance: glance.statistics)).value
                 row |= {name: figures[name] for name in ("known", "read", "fresh", "certified_error")}
@@ -376,8 +400,8 @@ class Window:
         doors = self.doors.get(request.path_params["crawl"])
         if doors is None:
             raise HTTPException(404, "No crawl of this name takes pushes here.")
-        if self.access.pushes.is_over(_address(request)):
-            raise HTTPException(429, "There were too many pushes from here in the last minute.")
+        if wait := self.access.pushes.wait(_address(request)):
+            raise TooMany("There were too many pushes from here in the last minute.", wait)
         self.access.pushes.count(_address(request))
         return doors
 
@@ -388,8 +412,9 @@ class Window:
             case "POST", "webhook":
                 try:
                     status, said = await doors.webhook(await _read(request), request.headers)
-                except BadInput:
-                    self.access.failures.count(_address(request))
+                except NotSigned:
+                    if refused := self._failure(request):
+                        return refused
                     raise
             case "POST", "indexnow":
                 status, said = await doors.indexnow(await _read(request))
@@ -397,7 +422,8 @@ class Window:
                 status, said = await doors.ping(request.query_params.get("sitemap", ""))
             case _:
                 status, said = 404, {"error": "There is no such door."}
-        return Response(msgspec.json.encode(said), status_code=status, media_type=JSON)
+        headers = {"Retry-After": f"{PING_SECONDS:.0f}"} if status == 429 else None
+        return Response(msgspec.json.encode(said), status_code=status, media_type=JSON, headers=headers)
 
     async def websub(self, request: Request) -> Response:
         """A hub that asks, or pushes."""
@@ -419,11 +445,12 @@ class Window:
         to = _inside(form.get("to", "/"))
         cookie = self.access.log_in(form.get("token", ""))
         if cookie is None:
-            self.access.failures.count(_address(request))
+            if refused := self._failure(request):
+                return refused
             page = render("login.html", wrong="This is not a token of this server.", to=to, crawl=None, here="")
             return Response(page, status_code=403, media_type=HTML)
         response = RedirectResponse(to, 303)
-        _set_cookie(response, cookie)
+        _set_cookie(request, response, cookie)
         return response
 
     async def logout(self, request: Request) -> Response:
@@ -434,12 +461,39 @@ class Window:
             return failed(request, 403, "This form is too old, or not from this page.")
         self.access.log_out(cookie)
         response = RedirectResponse("/login", 303)
-        response.delete_cookie(COOKIE)
+        response.delete_cookie(_cookie(request))
         return response
 
 
-def _set_cookie(response: Response, cookie: str) -> None:
-    response.set_cookie(COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="strict")
+class TooMany(HTTPException):
+    """An address did something too often, and may again after some seconds."""
+
+    def __init__(self, sentence: str, seconds: int) -> None:
+        super().__init__(429, sentence, {"Retry-After": str(seconds)})
+
+
+def _wait(request: Request, sentence: str, seconds: int) -> Response:
+    response = failed(request, 429, sentence, f"Wait {seconds} seconds.")
+    response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def _cookie(request: Request) -> str:
+    """The name of the cookie of a session: browsers send a cookie to all ports of a host, so it has the port."""
+    return f"centime-{request.scope['server'][1]}"
+
+
+def _set_cookie(
+    request: Request, response: Response, value: str, name: str = "", seconds: float = SESSION_SECONDS
+) -> None:
+    response.set_cookie(
+        name or _cookie(request),
+        value,
+        max_age=int(seconds),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
 
 
 def _inside(to: str) -> str:
@@ -454,11 +508,14 @@ def _address(request: Request) -> str:
 async def _read(request: Request) -> bytes:
     """The body of a request, within limits of size and time."""
     body = bytearray()
-    async with asyncio.timeout(BODY_SECONDS):
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MOST_FORM:
-                raise HTTPException(413, f"The body of a request has at most {MOST_FORM} bytes.")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MOST_FORM:
+                    raise HTTPException(413, f"The body of a request has at most {MOST_FORM} bytes.")
+    except TimeoutError:
+        raise HTTPException(408, f"The body of a request comes within {BODY_SECONDS:g} seconds.") from None
     return bytes(body)
 
 
@@ -472,7 +529,9 @@ async def _form(request: Request) -> dict[str, str]:
 
 async def _http(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, HTTPException)
-    return failed(request, trouble.status_code, str(trouble.detail))
+    response = failed(request, trouble.status_code, str(trouble.detail))
+    response.headers.update(trouble.headers or {})
+    return response
 
 
 async def _trouble(request: Request, trouble: Exception) -> Response:

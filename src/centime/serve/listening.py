@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from centime.crawl.report.opening import check_folder
 from centime.model.errors import BadInput, BadSetting
+from centime.model.visible import visible
 from centime.serve.access import Access, Tokens, is_loopback
 from centime.serve.application import Window
 from centime.serve.pushes.hubs import HubSubscriber
@@ -93,7 +94,7 @@ def served_crawls(folders: Sequence[Path]) -> dict[str, ServedCrawl]:
     for folder in folders:
         check_folder(folder)
         path = folder.absolute()
-        name = path.resolve().name or "crawl"
+        name = visible(path.resolve().name) or "crawl"
         if any(path == crawl.path for crawl in crawls.values()):
             raise BadInput(f"{folder}: this crawl is named twice")
         number = 2
@@ -139,6 +140,7 @@ class WindowServer(uvicorn.Server):
                 log_config=None,
                 log_level=logging.WARNING,
                 server_header=False,
+                proxy_headers=False,  # believed from nobody here; `proxy.py` does it if it is wanted
                 date_header=True,
                 limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=IDLE_SECONDS,

@@ -11,6 +11,7 @@ import msgspec
 
 import centime
 from centime.serve.fields import FIELDS, JSON_TYPES
+from centime.serve.ordering import COLUMNS
 from centime.serve.reports import ALL
 from centime.serve.resource import Resource
 
@@ -60,7 +61,6 @@ def openapi() -> dict[str, Any]:
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
     paths[f"{PREFIX}/crawls/{{crawl}}/events"] = {"get": events}
-    columns = ("id", "time", "applied", "command", "detail", "by", "state", "trouble")
     order = _operation("Gives an order to the crawl, through its inbox.", [crawl], {"type": "object"})
     order["requestBody"] = {
         "required": True,
@@ -77,7 +77,7 @@ def openapi() -> dict[str, Any]:
         },
     }
     paths[f"{PREFIX}/crawls/{{crawl}}/orders"] = {
-        "get": _operation("What was ordered, newest first.", [crawl], _rows(columns)),
+        "get": _operation("What was ordered, newest first.", [crawl], _rows(COLUMNS)),
         "post": order,
     }
     return {

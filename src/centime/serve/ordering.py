@@ -26,6 +26,7 @@ from centime.shard.people.notices import Condition
 
 MOST_LISTED = 200
 MOST_WORDS = 10_000  # URLs in one order
+COLUMNS = ("id", "time", "applied", "command", "detail", "by", "state", "trouble")
 KINDS = ("set", "ban", "boost", "publish", "subscribe", "unsubscribe")
 
 

@@ -1,5 +1,6 @@
 """Pages for people: templates with everything escaped, and figures written as people read them."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from centime.crawl.report.opening import moment
 from centime.model.visible import visible
 from centime.serve import charts
 from centime.serve.fields import FIELDS
@@ -48,6 +50,7 @@ def _environment() -> Environment:
         "triples": lambda rows: [(row["from"], row["to"], row["energy"]) for row in rows],
         "marked": marked,
         "secretless": secretless,
+        "until": until,
     }
     made.globals |= {
         "label": label,
@@ -107,6 +110,11 @@ def marked(row: Mapping[str, Any]) -> Markup:
         ]
         end = stop
     return Markup("").join([*parts, escape(visible(row["snippet"][end:]))])
+
+
+def until(seconds: float) -> str:
+    """A time in whole seconds that is not before another."""
+    return moment(math.ceil(seconds)) or ""
 
 
 def secretless(to: str) -> str:

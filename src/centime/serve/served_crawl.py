@@ -10,17 +10,18 @@ waiting for what is known already.
 The reader's state is changed by `follow` and is not made for several threads: everything that touches it runs in the
 one thread of the crawl. A folder that cannot be read (damaged, deleted, of another format) makes every answer raise a
 CentimeError that says so; the next request after FOLLOW_SECONDS tries again, so a folder that was repaired, upgraded or
-put back is served again.
+put back is served again. The log has a warning when a folder cannot be read any more, and says when it can.
 """
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.reader import CrawlReader
@@ -36,6 +37,9 @@ LATE = 10.0
 MOST_BYTES = 64 << 20  # of remembered answers
 
 Value = TypeVar("Value")
+Given = ParamSpec("Given")
+
+_log = logging.getLogger("centime.serve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class ServedCrawl:
         self._reader: CrawlReader | None = None
         self._glance: Glance | None = None
         self._trouble: CentimeError | None = None
+        self._told = ""  # the trouble that the log has
         self._looked = float("-inf")  # by the monotonic clock, as all times here but those of glances
         self._pause = FOLLOW_SECONDS
         self._taken = 0.0  # seconds for the last look
@@ -83,7 +88,11 @@ class ServedCrawl:
 
     async def run(self, work: Callable[[Glance], Value]) -> Value:
         """The value of `work` for the newest state, which is not remembered."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._look()))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: self._done(work, self._look()))
+
+    async def beside(self, work: Callable[Given, Value], *given: Given.args, **named: Given.kwargs) -> Value:
+        """The value of `work`, which opens the folder itself, in another thread."""
+        return await asyncio.to_thread(lambda: in_folder(self.path, work, *given, **named))
 
     async def close(self) -> None:
         """Closes all files."""
@@ -110,7 +119,7 @@ class ServedCrawl:
 
     def _answer(self, key: Any, work: Callable[[Glance], Value], size: Callable[[Value], int]) -> Answer[Value]:
         glance = self._look()
-        value = work(glance)
+        value = self._done(work, glance)
         answer = Answer(value, glance.reader.shard.frame, time.monotonic(), size(value))
         before = self._answers.pop(key, None)
         self._bytes += answer.size - (before[1].size if before else 0)
@@ -118,6 +127,12 @@ class ServedCrawl:
         while self._bytes > MOST_BYTES and len(self._answers) > 1:
             self._bytes -= self._answers.popitem(last=False)[1][1].size
         return answer
+
+    def _done(self, work: Callable[[Glance], Value], glance: Glance) -> Value:
+        try:
+            return work(glance)
+        except OSError as trouble:  # a file that only this work reads
+            raise _named(self.path, trouble) from trouble
 
     def _look(self) -> Glance:
         """The newest glance; a CentimeError says why there is none."""
@@ -135,12 +150,22 @@ class ServedCrawl:
         except (CentimeError, OSError) as trouble:
             self._close()
             self._trouble = _named(self.path, trouble)
+            self._tell(str(self._trouble))
             raise self._trouble from trouble
         finally:
             self._looked = time.monotonic()
             before, self._taken = self._taken, self._looked - now
             self._pause = max(FOLLOW_SECONDS, LEISURE * min(before, self._taken))
+        self._tell("")
         return self._glance
+
+    def _tell(self, trouble: str) -> None:
+        """Logs that the crawl cannot be read, and that it can again, once each."""
+        if trouble and trouble != self._told:
+            _log.warning("%s cannot be shown: %s", self.name, trouble)
+        elif self._told and not trouble:
+            _log.info("%s is shown again", self.name)
+        self._told = trouble
 
     def _followed(self) -> Glance:
         """The glance after all frames that are there."""
@@ -173,11 +198,27 @@ class ServedCrawl:
             self._reader = None
 
 
-def _named(path: Path, trouble: CentimeError | OSError) -> CentimeError:
-    """Why a crawl cannot be read, as an error that is nobody's wrong usage."""
+def in_folder(path: Path, work: Callable[Given, Value], *given: Given.args, **named: Given.kwargs) -> Value:
+    """The value of `work` in the folder of a crawl; a folder that is away or may not be read is a FolderGone, which is
+    nobody's wrong usage.
+    """
+    try:
+        check_folder(path)
+    except (BadInput, OSError) as trouble:
+        raise _named(path, trouble) from trouble
+    try:
+        return work(*given, **named)
+    except OSError as trouble:
+        raise _named(path, trouble, reads=False) from trouble
+
+
+def _named(path: Path, trouble: CentimeError | OSError, *, reads: bool = True) -> CentimeError:
+    """Why a crawl cannot be read, or not be written, as an error that is nobody's wrong usage."""
     if isinstance(trouble, BadInput):
         return FolderGone(str(trouble))
     if isinstance(trouble, CentimeError):
         return trouble
+    denied = reads and isinstance(trouble, PermissionError)
     where = trouble.filename if isinstance(trouble.filename, str) else path
-    return FolderGone(f"{where}: {trouble.strerror or trouble}")
+    reason = trouble.strerror or str(trouble)
+    return FolderGone(f"{where}: may not be read: {reason}" if denied else f"{where}: {reason}")

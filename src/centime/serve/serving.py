@@ -33,6 +33,8 @@ def serve(
     ready: Callable[[str, WindowServer], None],
     push_file: Path | None = None,
     callback: str = "",
+    *,
+    behind_proxy: bool = False,
 ) -> None:
     """Serves crawls; `ready` receives the address, and the server, whose `should_exit` ends it."""
     host, port = place_of(listen)
@@ -41,7 +43,7 @@ def serve(
     doors = None if push_file is None else read_doors(push_file, frozenset(crawls))
     address = public_address(callback) if callback else ""
     made = bound(host, port)
-    server = WindowServer(crawls, Access(tokens), doors, address)
+    server = WindowServer(crawls, Access(tokens, behind_proxy=behind_proxy), doors, address)
     ready(address_of(made), server)
     server.run(sockets=[made])
 

@@ -38,7 +38,7 @@ def test_wrong_usage_is_told_in_one_sentence(
 def test_a_new_token_is_shown_once_and_stored_as_a_hash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(app, ["serve", "--token-file", str(tmp_path / "tokens"), "--new-token", "anna"]) == 0
     token = capsys.readouterr().out.strip()
-    assert Tokens.read(tmp_path / "tokens").holder(token) == "anna"
+    assert Tokens(tmp_path / "tokens").holder(token) == "anna"
 
 
 def test_a_port_that_is_taken_is_told(small_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

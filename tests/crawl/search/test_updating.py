@@ -238,6 +238,22 @@ def test_a_damaged_index_is_never_a_crash(library: Library) -> None:
     assert found(library.folder, "apples") == {ONE, TWO}
 
 
+def test_an_index_that_this_process_cannot_open_is_not_called_damaged(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    updated(library.folder)
+
+    def refused(self: IndexFiles) -> None:
+        raise ValueError("Failed to acquire Lockfile: LockBusy")
+
+    monkeypatch.setattr(IndexFiles, "open", refused)
+    for denied, said in ((os.W_OK, "cannot be opened for writing"), (os.R_OK, "may not be read")):
+        monkeypatch.setattr(os, "access", lambda path, mode, denied=denied: not mode & denied)
+        with pytest.raises(CentimeError, match=said) as told:
+            found(library.folder, "apples")
+        assert "damaged" not in str(told.value)
+
+
 def test_a_damaged_body_is_counted_and_looked_for_again(library: Library) -> None:
     (warc,) = (library.folder / "bodies").glob("*x2*.warc.gz")
     whole = warc.read_bytes()

@@ -536,7 +536,8 @@ def _crawl(
 
             def look(engine: "Engine", now: float) -> None:
                 view.show(engine, now)
-                _say_once(folder, indexer.trouble() or window.trouble(), troubles)
+                unserved = window.trouble()  # asked each time: it starts a window again
+                _say_once(folder, indexer.trouble() or unserved, troubles)
 
             ending = crawl.run(look)
         _say_once(folder, indexer.trouble(), troubles)

@@ -34,6 +34,10 @@ def _serve(
     callback: Annotated[
         str, typer.Option(metavar="URL", help="How hubs reach this server: subscribes to those that feeds announce.")
     ] = "",
+    behind_proxy: Annotated[
+        bool,
+        typer.Option("--behind-proxy", help="Believe the proxy in front who asks, and whether by TLS; see docs."),
+    ] = False,
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a token to --token-file, show it, and end.")
     ] = None,
@@ -78,6 +82,6 @@ def _serve(
             server.should_exit = True
 
     servers: list[WindowServer] = []
-    tokens = None if token_file is None else Tokens.read(token_file)
+    tokens = None if token_file is None else Tokens(token_file)
     with logged(log_settings(log, log_level, log_format)), stopped_by_signals(stop):
-        serve(folders, listen, tokens, ready, push_file, callback)
+        serve(folders, listen, tokens, ready, push_file, callback, behind_proxy=behind_proxy)

@@ -12,13 +12,15 @@ Nothing is dropped silently: a word that is not a URL, or a URL out of scope, is
 only be a typo is an error.
 """
 
+import codecs
 import hmac
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from centime.discover.canonical import canonical
 from centime.discover.feed import read_feed
@@ -27,6 +29,7 @@ from centime.discover.seeds import without_comment
 from centime.discover.sitemap import read_sitemap
 from centime.model.address import host_of
 from centime.model.errors import BadInput
+from centime.model.visible import visible
 from centime.refresh.learning.credit import CHANGE_FREQUENCIES
 from centime.settings.crawl import CrawlSettings
 from centime.shard.people.command import PublishCommand, Source, publications
@@ -71,7 +74,7 @@ class Publication:
         """Counts a URL that cannot be published, and keeps the reasons of the first ones."""
         self.refused += 1
         if len(self.reasons) < MOST_NAMED:
-            self.reasons.append({"url": href[:200], "reason": reason})
+            self.reasons.append({"url": visible(href[:200]), "reason": reason})
 
     def commands(self, *, time: float, cluster: str = "", publisher: str = "", by: str = "") -> list[PublishCommand]:
         """The commands that publish all of it."""
@@ -170,11 +173,11 @@ def _note_trouble(publication: Publication, place: str, trouble: str, found: int
 def add_indexnow(publication: Publication, name: str, body: bytes) -> None:
     """Adds the URLs of an IndexNow request that are of its host."""
     try:
-        form = json.loads(body)
+        form = read_form(body)
         host, urls = form["host"], form["urlList"]
         if not isinstance(host, str) or not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
             raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise BadInput(
             f"{name}: the IndexNow form is a JSON object like "
             f'{{"host": "a.example", "urlList": ["https://a.example/"]}}'
@@ -185,6 +188,14 @@ def add_indexnow(publication: Publication, name: str, body: bytes) -> None:
             publication.refuse(href, f"its host is not {host}, the host of the list")
         else:
             publication.add(href)
+
+
+def read_form(body: bytes) -> Any:
+    """The JSON in a body; ValueError if it is none. Text with lone surrogates, which nothing can write, is none."""
+    try:
+        return msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
+    except (msgspec.DecodeError, RecursionError) as trouble:
+        raise ValueError(f"not JSON: {trouble}") from trouble
 
 
 def verify(name: str, body: bytes, signature: str, secret: bytes) -> None:

@@ -17,7 +17,7 @@ taken again for REPLAY_SECONDS.
 
 import asyncio
 import hashlib
-import json
+import logging
 import re
 import time
 from collections import OrderedDict
@@ -27,13 +27,15 @@ from pathlib import Path
 from typing import Any
 
 from centime.crawl.commands.ordering import hand_over
-from centime.crawl.commands.publication import Publication, add_feed, add_indexnow, verify
+from centime.crawl.commands.publication import Publication, add_feed, add_indexnow, read_form, verify
 from centime.crawl.report.bodies import body_of, captures_of
 from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.model.address import host_of
-from centime.model.errors import BadInput, UnknownPage
+from centime.model.errors import BadInput, CentimeError, UnknownPage
 from centime.serve.pushes.settings import Doors, WebSub
+from centime.serve.served_crawl import in_folder
+from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 
 MOST_URLS = 10_000
@@ -45,7 +47,13 @@ MOST_KEY_BYTES = 4_096
 MOST_NAME = 100  # characters of a publisher
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}").fullmatch
 
+_log = logging.getLogger("centime.serve")
+
 Taken = tuple[int, dict[str, Any]]
+
+
+class NotSigned(BadInput):
+    """A push that does not come from whoever knows the secret, or not now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +96,20 @@ class CrawlDoors:
             return 404, {"error": "This door is closed."}
         stamp = headers.get("x-centime-time", "")
         if not re.fullmatch(r"\d{1,12}", stamp) or abs(self._clock() - int(stamp)) > CLOCK_SECONDS:
-            raise BadInput("X-Centime-Time is not the time in seconds, or too far from that of this machine")
+            raise NotSigned("X-Centime-Time is not the time in seconds, or too far from that of this machine")
         secret = self.doors.webhook.secret.encode()
-        verify("the push", stamp.encode() + b"." + body, headers.get("x-centime-signature", ""), secret)
+        try:
+            verify("the push", stamp.encode() + b"." + body, headers.get("x-centime-signature", ""), secret)
+        except BadInput as trouble:
+            raise NotSigned(str(trouble)) from trouble
         if self._is_known(stamp.encode() + body):
             return 409, {"error": "This push was taken already."}
         try:
-            form = json.loads(body)
+            form = read_form(body)
             urls, publisher = form["urls"], form.get("publisher", "webhook")
             if not isinstance(publisher, str) or not all(isinstance(url, str) for url in urls):
                 raise TypeError
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise BadInput('a push is JSON: {"urls": ["https://a.example/"], "publisher": "newsroom"}') from None
         if len(urls) > MOST_URLS:
             raise BadInput(f"a push has at most {MOST_URLS} URLs, not {len(urls)}")
@@ -124,7 +135,7 @@ class CrawlDoors:
             return 404, {"error": "This door is closed."}
         publication = await self._publication()
         add_indexnow(publication, "the request", body)
-        form = json.loads(body)
+        form = read_form(body)
         key, place = str(form.get("key", "")), form.get("keyLocation") or ""
         if not _KEY(key):
             raise BadInput("the key of an IndexNow request is 8 to 128 letters, digits and hyphens")
@@ -134,10 +145,9 @@ class CrawlDoors:
         key_url = canonical(str(place) or f"{host_of(first)}/{key}.txt")
         if key_url is None or host_of(key_url) != host_of(first):
             return 422, {"error": "The key must be a file of the host."}
-        settings = decode_settings(folder_of(self._path).settings, where=str(self._path))
-        if settings.keep == "none":
+        if (await self._settings()).keep == "none":
             return 403, {"error": "This crawl keeps no copies, so it cannot verify keys."}
-        if await asyncio.to_thread(self._has_key, key_url, key):
+        if await self._is_verified(key_url, key):
             return await self._published(publication, "", "push: indexnow")
         if len(self._waiting) >= MOST_WAITING:
             return 429, {"error": "Too many requests wait for the verification of their keys."}
@@ -151,17 +161,33 @@ class CrawlDoors:
 
     async def _look(self) -> None:
         """Publishes what waits when its key is verified."""
+        told: set[str] = set()
         while self._waiting:
             await asyncio.sleep(LOOK_SECONDS)
             left = []
             for one in self._waiting:
-                if await asyncio.to_thread(self._has_key, one.key_url, one.key):
-                    publication = await self._publication()
-                    add_indexnow(publication, "the request", one.body)
-                    await self._published(publication, "", "push: indexnow")
-                elif self._clock() < one.until:
+                try:
+                    is_done = await self._is_taken(one)
+                except CentimeError as trouble:  # the folder is away: it may come back in time
+                    is_done = False
+                    if one.key_url not in told:
+                        told.add(one.key_url)
+                        _log.warning("a push that waits for its key waits longer: %s", trouble)
+                if not is_done and self._clock() < one.until:
                     left.append(one)
             self._waiting = left
+
+    async def _is_taken(self, one: Waiting) -> bool:
+        """Publishes what waits if its key is verified; whether it is."""
+        if not await self._is_verified(one.key_url, one.key):
+            return False
+        publication = await self._publication()
+        add_indexnow(publication, "the request", one.body)
+        await self._published(publication, "", "push: indexnow")
+        return True
+
+    async def _is_verified(self, url: str, key: str) -> bool:
+        return await asyncio.to_thread(in_folder, self._path, self._has_key, url, key)
 
     def _has_key(self, url: str, key: str) -> bool:
         """Whether the newest copy of a key file is the key."""
@@ -216,16 +242,18 @@ class CrawlDoors:
         return known
 
     async def _publication(self) -> Publication:
-        def opened() -> Publication:
-            settings = decode_settings(folder_of(self._path).settings, where=str(self._path))
-            return Publication(settings.scope_rules())
+        return Publication((await self._settings()).scope_rules())
 
-        return await asyncio.to_thread(opened)
+    async def _settings(self) -> CrawlSettings:
+        def opened() -> CrawlSettings:
+            return decode_settings(folder_of(self._path).settings, where=str(self._path))
+
+        return await asyncio.to_thread(in_folder, self._path, opened)
 
     async def _published(self, found: Publication, publisher: str, by: str) -> Taken:
         commands = found.commands(time=self._clock(), publisher=publisher, by=by)
         refused = {"refused": found.refused, "reasons": found.reasons}
         if not commands:
             return 422, {"error": "None of the URLs can be published.", **refused}
-        await asyncio.to_thread(hand_over, self._path, commands)
+        await asyncio.to_thread(in_folder, self._path, hand_over, self._path, commands)
         return 202, {"pages": len(found.pages), "sitemaps": len(found.sitemaps), **refused}

@@ -24,6 +24,7 @@ from centime.fetch.notice import Notifier
 from centime.model.errors import CentimeError
 from centime.serve.pushes.doors import CrawlDoors
 from centime.serve.pushes.settings import WebSub
+from centime.serve.served_crawl import in_folder
 from centime.settings.reading import decode_settings
 
 LEASE_SECONDS = 10 * 86_400
@@ -97,7 +98,8 @@ class HubSubscriber:
             "hub.lease_seconds": str(LEASE_SECONDS),
         }
         try:
-            settings = decode_settings((await asyncio.to_thread(folder_of, self._path)).settings, where=str(self._path))
+            folder = await asyncio.to_thread(in_folder, self._path, folder_of, self._path)
+            settings = decode_settings(folder.settings, where=str(self._path))
         except CentimeError as error:
             self.troubles[name] = str(error)
             return

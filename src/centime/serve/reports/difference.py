@@ -22,7 +22,10 @@ class VersionsWanted(Parameters, frozen=True, kw_only=True):
 def difference(glance: Glance, wanted: VersionsWanted) -> Report:
     """The sentences that differ."""
     versions = Versions(glance.reader.folder.path, wanted.url)
-    pair = versions.pair(wanted.old or None, wanted.new or None)
+    old_name, new_name = wanted.old or None, wanted.new or None
+    if old_name and new_name and versions.at(old_name).number > versions.at(new_name).number:
+        old_name, new_name = new_name, old_name  # the two selections of a form, in either sequence
+    pair = versions.pair(old_name, new_name)
     documents = [versions.read(version) for version in pair]
     if max(len(document.body) for document in documents) > MOST_BODY:
         raise BadInput(f"{versions.url}: a version has more than {MOST_BODY >> 20} MiB; use centime diff")
@@ -37,7 +40,7 @@ def difference(glance: Glance, wanted: VersionsWanted) -> Report:
         "cut": len(rows) > MOST_SENTENCES,
         "rows": rows[:MOST_SENTENCES],
         "next": None,
-        "versions": [version["version"] for version in versions.listed()],
+        "versions": [{name: version[name] for name in ("version", "time")} for version in versions.listed()],
     }
 
 

@@ -20,6 +20,8 @@ MOST_TROUBLES = 20
 MOST_TOP = 10
 FAILING_SHARE = 0.2  # of visits, from which on it is told
 
+ALWAYS = ("journal", "snapshots", "state", "bodies")  # parts that every folder has
+
 
 class OverviewWanted(Parameters, frozen=True, kw_only=True):
     """The time that curves show."""
@@ -84,7 +86,7 @@ def _pace(rows: list[dict[str, Any]]) -> Report:
 def _wrong(glance: Glance, is_running: bool) -> list[str]:
     """What a person should look at, one sentence each."""
     shard, reader = glance.reader.shard, glance.reader
-    sentences = list(reader.damaged)
+    sentences = [*reader.damaged, *_missing(glance)]
     if reader.settings.continuous and not is_running:
         sentences.append("The crawl is to refresh its pages, but no process runs it.")
     visits = sum(shard.outcomes.values())
@@ -100,6 +102,17 @@ def _wrong(glance: Glance, is_running: bool) -> list[str]:
         sentences.append(f"{shard.bounds.dropped:,} pages were dropped to save memory (--most-pages, --most-memory).")
     if shard.late_visits:
         sentences.append(f"{shard.late_visits:,} visits came back after their lease was over.")
+    return sentences
+
+
+def _missing(glance: Glance) -> list[str]:
+    """The parts of the folder that were deleted, one sentence each."""
+    folder, settings = glance.reader.folder, glance.reader.settings
+    parts = (*ALWAYS, "versions") if settings.keep == "versions" and glance.statistics["read"] else ALWAYS
+    gone = [part for part in parts if not (folder.path / part).is_dir()]
+    sentences = [f"The folder {folder.path / part} is missing: what was in it is lost or elsewhere." for part in gone]
+    if settings.keeps_index() and glance.statistics["read"] and not folder.index.exists():
+        sentences.append(f"The index of the pages is missing: centime index {folder.path} makes it again.")
     return sentences
 
 
