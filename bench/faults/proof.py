@@ -24,6 +24,7 @@ from centime.store.journal import HEAD, HEAD_BYTES, mark_path
 from centime.store.record import Mark
 
 LATE = 1e12  # a time after all others
+TOLD = Mark.CHANGED | Mark.BECAME_VOLATILE  # visits of which subscribers hear
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +123,15 @@ def confirmed_end(segment: Path) -> int:
 
 def changes(folder: Path, name: str, began: float, lines: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
     """For each URL, the changes that a crawl has seen since its subscription `name` to all pages began, and those that
-    the subscriber was told in these lines of JSON or that still wait for it. A page that is new counts as a change. A
-    notice that was delivered twice has the same id.
+    the subscriber was told in these lines of JSON or that still wait for it. A page that is new counts as a change, and
+    so does a part that becomes volatile. A notice that was delivered twice has the same id.
     """
     crawl = read_crawl(folder)
     shard = crawl.shard
     seen = {}
     for page, url in enumerate(shard.pages.texts.every()):
         history = [record for record in shard.pages.records.history(PageId(page)) if record.outcome.present]
-        changed = sum(Mark.CHANGED in record.marks for record in history if record.time > began)
+        changed = sum(bool(record.marks & TOLD) for record in history if record.time > began)
         seen[url] = changed + any(record.visits == 1 and record.time > began for record in history)
     told = dict.fromkeys(seen, 0)
     arrived: dict[str, dict[str, Any]] = {}
