@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from centime.graphs.foreign import as_graph
 from centime.graphs.names import NamedGraph, PageNumbers
-from centime.model.errors import BadGraph
+from centime.model.errors import BadGraph, BadInput
 from tests.graphs.drawn import links_of
 
 ENDS = st.one_of(st.integers(-3, 6), st.integers(-(2**63), 2**63 - 1), st.sampled_from("abc"), st.tuples(st.booleans()))
@@ -87,3 +87,9 @@ def test_keys_of_a_mapping_are_pages_even_without_links() -> None:
 def test_what_is_no_list_of_links_gets_a_sentence(value: object, sentence: str) -> None:
     with pytest.raises(BadGraph, match=sentence):
         as_graph(value)
+
+
+@pytest.mark.parametrize("value", ["links.csv", [("a", "b")], np.array([[0, 1]]), nx.DiGraph([("a", "b")])])
+def test_columns_are_never_named_in_vain(value: object) -> None:
+    with pytest.raises(BadInput, match="source and target name columns"):
+        as_graph(value, source="from", target="to")

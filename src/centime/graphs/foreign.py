@@ -32,6 +32,11 @@ def as_graph(
     `source`, `target` and `weight` are the columns of a table; `weight` is also the edge attribute of NetworkX and
     igraph that holds the weights. With `source` and `target`, a mapping is one from names to columns.
     """
+    if (source is not None or target is not None) and not (isinstance(thing, Mapping) or is_table(thing)):
+        raise BadInput(
+            "source and target name columns of a data frame, a table or a mapping, and not those of a "
+            f"{type(thing).__name__}; a file names its own in its heading"
+        )
     match thing:
         case NamedGraph():
             return thing

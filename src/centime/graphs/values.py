@@ -82,9 +82,9 @@ def from_ends(
     if len(sources) != len(targets) or (weights is not None and len(weights) != len(sources)):
         raise BadGraph("sources, targets and weights of links must be columns of the same length")
     weight = None if weights is None else _weights(weights)
-    numbers = [_whole_numbers(column) for column in (sources, targets, pages)]
-    if all(column is not None for column in numbers):
-        return from_numbers(numbers[0], numbers[1], weight, numbers[2])  # type: ignore[arg-type]
+    numbered, linked, alone = (_whole_numbers(column) for column in (sources, targets, pages))
+    if numbered is not None and linked is not None and alone is not None:
+        return from_numbers(numbered, linked, weight, alone)
     number: dict[Hashable, int] = {}
     columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in (sources, targets, pages)]
     try:

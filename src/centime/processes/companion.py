@@ -14,7 +14,7 @@ class Companion:
     """One such process: `python -m module arguments`."""
 
     def __init__(self, module: str, *arguments: str) -> None:
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `end`)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         command = [sys.executable, "-m", module, *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
 
