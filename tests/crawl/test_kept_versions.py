@@ -4,7 +4,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from centime.model.outcome import Outcome
 from centime.settings.crawl import fetcher_settings
 from centime.shard.message import Lease, Visit, pack
 from centime.store.versions.database import FILE
-from centime.store.versions.stored import every_version, versions_of
+from centime.store.versions.stored import document_id, every_version, versions_of
 from tests.cli.hostile_texts import hostile_site
 from tests.crawl.served import Routes, crawled, html
 from tests.crawl.test_foreign_folder import GIVEN
@@ -232,7 +232,7 @@ def test_versions_that_are_gone_or_of_another_crawl_are_noticed(tmp_path: Path) 
         crawled(tmp_path / name, Site().routes(), "/", given={"keep": "versions"})
     assert check_crawl(tmp_path / "a").notes == []
     shutil.copy(tmp_path / "b" / "versions" / FILE, tmp_path / "a" / "versions" / FILE)
-    assert any("not of this crawl" in one.what for one in check_crawl(tmp_path / "a").problems)
+    assert any("of another crawl" in one.what for one in check_crawl(tmp_path / "a").problems)
     (tmp_path / "a" / "versions" / FILE).unlink()
     (note,) = check_crawl(tmp_path / "a").notes
     assert note.startswith("3 pages that were read have no stored version")
@@ -342,3 +342,41 @@ def test_commands_show_prune_and_count_versions(tmp_path: Path, capsys: pytest.C
     assert all("body" not in json.loads(line) for line in (tmp_path / "list.jsonl").read_text().splitlines())
     assert run_program(main.app, ["bodies", folder, "--at", "2026"]) == 2
     assert run_program(main.app, ["prune", folder, "--retain", "0"]) == 2
+
+
+def test_versions_of_pages_whose_visits_a_power_failure_lost_are_no_damage_and_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = crawled(tmp_path / "c", Site().routes(), "/", given={"keep": "versions"})
+    lost, folder = f"{found.url}/lost", str(tmp_path / "c")
+    with closing(sqlite3.connect(tmp_path / "c" / "versions" / FILE)) as database, database:
+        known = document_id(f"{found.url}/")
+        for table, columns in (("document", "newest, digest, seen"), ("version", "number, time, NULL, digest, size")):
+            rest = ", steps, type, status, frame" if table == "version" else ""
+            name = f", '{lost}'" if table == "document" else ""
+            key = "id" if table == "document" else "document"
+            database.execute(
+                f"INSERT INTO {table} SELECT ?{name}, {columns}{rest} FROM {table} WHERE {key} = ?",
+                (document_id(lost), known),
+            )
+    report = check_crawl(tmp_path / "c")
+    assert report.problems == []
+    assert [note.split(",")[0] for note in report.notes] == ["1 pages have stored versions"]
+    out = str(tmp_path / "out")
+    for words in (
+        ["index", folder],
+        ["search", folder, "number"],
+        ["query", folder, "//p"],
+        ["export", folder, "--format", "git", "-o", f"{out}.git"],
+        ["export", folder, "--format", "warc", "-o", f"{out}.warc.gz"],
+        ["export", folder, "--format", "wacz", "-o", f"{out}.wacz"],
+        ["export", folder, "--format", "jsonl", "-o", f"{out}.jsonl"],
+        ["stats", folder],
+        ["repair", folder],
+    ):
+        assert run_program(main.app, words) == 0, (words, capsys.readouterr())
+    capsys.readouterr()
+    assert run_program(main.app, ["versions", folder, lost, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["versions"]) == 1
+    with open_writer(tmp_path / "c", [], {}):
+        pass

@@ -11,7 +11,7 @@ from centime.crawl.report.visits import are_present, last_visits
 from centime.model.errors import CentimeError
 from centime.model.ids import PageId
 from centime.store.record import Mark
-from centime.store.versions.database import FILE, opened_to_read
+from centime.store.versions.database import FILE, opened_to_read, owner_of
 from centime.store.versions.walk import page_trouble, pages_of, walk
 
 PART = "versions"
@@ -45,7 +45,11 @@ def check_versions(folder: Path, findings: Findings) -> None:
 
 
 def check_against(opened: CrawlReader, findings: Findings) -> None:
-    """Compares the versions with what the crawl has read: all belong to its pages, and which pages have none."""
+    """Compares the versions with what the crawl has read: whether they are its own, and which pages have none.
+
+    Versions of pages that the crawl does not know are no damage: a fetcher stores a version before the journal is on
+    the disk, so a power failure may lose the frame in which the page was found, and keep its version.
+    """
     path = opened.folder.versions / FILE
     pages = opened.shard.pages
     found = last_visits(pages, "kind", "marks")
@@ -53,6 +57,10 @@ def check_against(opened: CrawlReader, findings: Findings) -> None:
     strange = 0
     try:
         with opened_to_read(opened.folder.versions) as database:
+            owner = None if database is None else owner_of(database)
+            if owner not in (None, opened.folder.identity):
+                findings.wrong(PART, "these are the versions of another crawl", path)
+                return
             for page in pages_of(database) if database is not None else ():
                 number = pages.table.find_one(page.id % (1 << 64))
                 if number is None:
@@ -62,7 +70,10 @@ def check_against(opened: CrawlReader, findings: Findings) -> None:
     except (CentimeError, OSError):
         return  # `check_versions` has said it
     if strange:
-        findings.wrong(PART, f"{strange} pages are not of this crawl", path)
+        findings.notes.append(
+            f"{strange} pages have stored versions, but their visits were lost in a crash: the crawl reads them again"
+            " when it finds links to them"
+        )
     count = int(np.count_nonzero(lacks))
     if count and opened.settings.keep == "versions":
         url = pages.texts.get(PageId(int(np.flatnonzero(lacks)[0])))

@@ -29,7 +29,7 @@ from centime.store.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
 from centime.store.record import Mark
 from centime.store.upgrade import upgrade
-from centime.store.versions.database import open_to_write
+from centime.store.versions.database import belong_to
 
 HINTS = {"focus": " (centime set DIR focus=PATTERN=WEIGHT changes a weight)"}
 
@@ -88,7 +88,7 @@ def open_writer(
         with damage_closes(path):
             log_loss(one.loss for one in mend(folder.bodies) if one.loss)
             if settings.keep == "versions":
-                open_to_write(folder.versions).close()  # the fetchers find it whole
+                belong_to(folder.versions, folder.identity)  # the fetchers find it whole
             opened = _opened(folder, settings, clock)
         log_damage(opened.damaged)
         opened.upgraded = tuple(upgraded)

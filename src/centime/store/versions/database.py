@@ -2,6 +2,7 @@
 
     document    one row for each page: its newest version, and when that was last seen
     version     one row for each version: when it was first seen, and its frame (`chain.py`)
+    crawl       one row: the identity of the crawl that opened it first; missing in files of older versions
 
 Every version is one transaction, so a killed process leaves all of it or nothing; several fetchers write, and readers
 see a consistent state meanwhile (write-ahead log). After a power failure the last transactions may be missing. That
@@ -194,6 +195,23 @@ def must_be_ours(database: sqlite3.Connection, path: Path) -> None:
         raise DamagedFile(f"{path}: damaged, or not written by Centime")
     if number > FORMAT:
         raise NewFormat(f"{path}: made by a newer Centime (format {number}); this version reads {FORMAT}")
+
+
+def belong_to(folder: Path, identity: int) -> None:
+    """Creates the database of a folder if it is missing, and notes whose it is if nobody has."""
+    with closing(open_to_write(folder)) as database, naming_trouble(folder / FILE, writing=True):
+        if owner_of(database) is None:
+            with transaction(database):
+                database.execute("CREATE TABLE IF NOT EXISTS crawl (identity TEXT NOT NULL)")
+                database.execute("INSERT INTO crawl SELECT ? WHERE NOT EXISTS (SELECT 1 FROM crawl)", (str(identity),))
+
+
+def owner_of(database: sqlite3.Connection) -> int | None:
+    """The identity of the crawl that has these versions; None if it was never noted."""
+    if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'crawl'").fetchone():
+        return None
+    found = database.execute("SELECT identity FROM crawl").fetchone()
+    return int(found[0]) if found and str(found[0]).isdecimal() else None
 
 
 @contextmanager
