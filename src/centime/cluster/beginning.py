@@ -10,15 +10,21 @@ from centime.cluster.folder import (
     DIVIDED,
     MOST_PARTITIONS,
     USUAL_CLUSTER,
+    About,
     ClusterFolder,
     is_cluster,
     nodes_of,
     open_cluster,
     refuse_plain,
 )
+from centime.cluster.hosting import Hosting, LocalNodes
+from centime.cluster.nodes.remote import RemoteNodes
+from centime.cluster.nodes.token import read_token
+from centime.cluster.placement import NOWHERE, FixedPlacement, Placement
 from centime.crawl.engine.assembly import new_ledger
 from centime.crawl.engine.loop import Limits
 from centime.crawl.engine.memory import half_of_memory
+from centime.discover.seeds import read_seeds
 from centime.model.errors import BadInput, BadSetting
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
@@ -38,6 +44,7 @@ def cluster_run(
     cluster: str | None = None,
     partitions: int | None = None,
     replicas: int | None = None,
+    token_file: Path | None = None,
     where: str = "options",
     trust: bool = False,
 ) -> Iterator[Coordinator]:
@@ -52,20 +59,60 @@ def cluster_run(
     if fresh and not seeds:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
-        begun = _settings(None, given, partitions or USUAL_PARTITIONS, where)  # refuses before anything is written
-        _refuse_replicas(replicas or 0, cluster or USUAL_CLUSTER, begun)
+        _settings(None, given, partitions or USUAL_PARTITIONS, where)  # refuses before anything is written
+        _refuse_replicas(replicas or 0, cluster or USUAL_CLUSTER, _kept(given, "none"))
     with open_cluster(path, partitions, USUAL_PARTITIONS, clock()) as folder:
         about = folder.about
         options = about.pending | dict(given)
-        words = [*about.seeds, *(word for word in seeds if word not in about.seeds)]
+        where_to, copies = cluster or about.cluster, about.replicas if replicas is None else replicas
+        found = seeds if nodes_of(where_to) is not None else _words(seeds)
+        words = [*about.seeds, *(word for word in found if word not in about.seeds)]
         settings = _settings(folder, options, about.partitions, where)
         totals = {name: _total(settings, name) for name in DIVIDED if name in options}
         before = {"most-memory": float(half_of_memory()), "workers": float(about.partitions)} | about.totals
-        where_to, copies = cluster or about.cluster, about.replicas if replicas is None else replicas
-        _refuse_replicas(copies, where_to, settings)
-        folder.keep(pending=options, seeds=words, totals=before | totals, cluster=where_to, replicas=copies)
+        keep = _kept(options, about.keep)
+        _refuse_replicas(copies, where_to, keep)
+        _refuse_other_place(path, about, where_to)
+        hosting, placement = _places(folder, where_to, copies, token_file, clock)
+        folder.keep(pending=options, seeds=words, totals=before | totals, cluster=where_to, replicas=copies, keep=keep)
         shared = {name: value for name, value in options.items() if name not in DIVIDED}
-        yield Coordinator(folder, words, shared, limits, where=where, trust=trust, clock=clock)
+        yield Coordinator(folder, words, shared, limits, hosting, placement, where=where, trust=trust, clock=clock)
+
+
+def _places(
+    folder: ClusterFolder, cluster: str, replicas: int, token_file: Path | None, clock: RunClock
+) -> tuple[Hosting, Placement]:
+    """The nodes of a run, and which of them has what."""
+    about, nodes = folder.about, nodes_of(cluster)
+    if nodes is not None:
+        return LocalNodes(folder.path, nodes), FixedPlacement(about.partitions, nodes, replicas=replicas)
+    none = [NOWHERE] * about.partitions
+    placement = Placement(
+        about.homes or none, about.copies or none, lambda homes, copies: folder.keep(homes=homes, copies=copies)
+    )
+    return RemoteNodes(cluster, read_token(token_file), about.id, clock), placement
+
+
+def _words(seeds: Sequence[str]) -> list[str]:
+    """Seeds as words that mean the same on other machines: those of files one by one."""
+    found = read_seeds(seeds)
+    named = [(url, url in found.guessed, "") for url in found.urls]
+    named += [(url, url in found.guessed, "sitemap:") for url in found.sitemaps]
+    return [f"{kind}{url.removeprefix('https://') if guessed else url}" for url, guessed, kind in named]
+
+
+def _kept(given: Mapping[str, Any], before: str) -> str:
+    """What the partitions store."""
+    return str(given.get("keep") or ("versions" if given.get("continuous") is True else before))
+
+
+def _refuse_other_place(path: Path, about: About, cluster: str) -> None:
+    """BadInput if the partitions of a crawl are elsewhere than this run would look for them."""
+    is_here = nodes_of(cluster) is not None
+    if is_here and about.homes:
+        raise BadInput(f"{path}: its partitions are on other machines; give --cluster with the address of their head")
+    if not is_here and about.incarnations and not about.homes:
+        raise BadInput(f"{path}: its partitions are on this machine, in {path / 'partitions'}; give --cluster local:N")
 
 
 def _settings(folder: ClusterFolder | None, given: Mapping[str, Any], partitions: int, where: str) -> CrawlSettings:
@@ -78,12 +125,12 @@ def _settings(folder: ClusterFolder | None, given: Mapping[str, Any], partitions
     return settings
 
 
-def _refuse_replicas(replicas: int, cluster: str, settings: CrawlSettings) -> None:
+def _refuse_replicas(replicas: int, cluster: str, keep: str) -> None:
     if replicas not in (0, 1):
         raise BadSetting(f"replicas: there is none or 1, not {replicas}")
-    if replicas and nodes_of(cluster) < 2:
+    if replicas and nodes_of(cluster) == 1:
         raise BadSetting("replicas: a replica is kept by another node; give --cluster local:2 or more")
-    if replicas and settings.keep != "none":
+    if replicas and keep != "none":
         raise BadSetting("replicas: stored bodies have no replica yet; give --keep none, or no --replicas")
 
 

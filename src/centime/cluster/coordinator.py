@@ -1,4 +1,4 @@
-"""Runs all partitions of a crawl as processes of this machine, and decides what only all of them together can know.
+"""Runs all partitions of a crawl as processes of one or many machines, and decides what only all together can know.
 
     rounds      every partition is asked how it stands; when all have answered, the next round can begin
     the end     nothing is left when, in two rounds that follow each other, every partition has no page to fetch, all
@@ -15,10 +15,12 @@ from typing import Any
 
 from centime.cluster.division import Division, whole_shares
 from centime.cluster.folder import ClusterFolder, divided
+from centime.cluster.hosting import Hosting
 from centime.cluster.hub import Again, Hub
 from centime.cluster.member import Member
 from centime.cluster.merging import merged_facts, merged_rows
 from centime.cluster.order import ANY, Begin, Close, Ended, Failed, Opened, Round, Standing, Stop
+from centime.cluster.placement import Placement
 from centime.crawl.engine.loop import (
     FINAL_ERROR,
     READ_ALL,
@@ -55,6 +57,8 @@ class Coordinator:
         seeds: list[str],
         given: Mapping[str, Any],
         limits: Limits,
+        hosting: Hosting,
+        placement: Placement,
         *,
         where: str = "options",
         trust: bool = False,
@@ -65,7 +69,7 @@ class Coordinator:
         self._seeds, self._given, self._where, self._trust = seeds, dict(given), where, trust
         self._limits = limits
         self._clock = clock or RunClock()
-        self._hub = Hub(folder, self._begin, self._clock)
+        self._hub = Hub(folder, hosting, placement, self._begin, self._clock)
         self.run_facts = Run(self._clock())
         self._stop = 0
         self._stopped_at = 0.0
@@ -136,12 +140,12 @@ class Coordinator:
     @property
     def pids(self) -> list[int]:
         """The numbers of the processes of all partitions."""
-        return [member.pid for member in self._members]
+        return [member.process.pid for member in self._members]
 
     @property
     def keeper_pids(self) -> list[int]:
         """The numbers of the processes that keep replicas."""
-        return [keeper.pid for keeper in self._hub.keepers]
+        return [keeper.process.pid for keeper in self._hub.keepers.values()]
 
     @property
     def _members(self) -> list[Member]:
@@ -320,6 +324,7 @@ class Coordinator:
         if not self.run_facts.ending:
             self.run_facts.ending = reason
             self._stopped_at = self._clock()
+            self._hub.is_ending = True
         elif not at_once:
             return
         for member in self._members:

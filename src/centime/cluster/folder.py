@@ -9,6 +9,7 @@ Options of a run are in `cluster.json` until all partitions have them, so that t
 between gives them to the others.
 """
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,20 +40,34 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     partitions: int
     created: float
+    id: str = ""  # names the crawl on the disks of other machines
     cluster: str = USUAL_CLUSTER  # where the partitions ran last
     replicas: int = 0
     incarnations: list[int] = []
     totals: dict[str, float | None] = {}  # options that are divided among the partitions
     pending: dict[str, Any] = {}  # options that some partitions may not have yet
     seeds: list[str] = []  # the same
+    keep: str = "none"  # what they store
+    homes: list[str] = []  # on other machines: the node that has the folder of each partition
+    copies: list[str] = []  # and the one that has its replica
+
+    @property
+    def moves(self) -> bool:
+        """Whether partitions may move to another node: stored bodies do not."""
+        return self.keep == "none"
 
 
-def nodes_of(cluster: str) -> int:
-    """The number of nodes that `local:N` means; BadSetting if it is something else."""
-    kind, _, number = cluster.partition(":")
-    if kind != "local" or not number.isdecimal() or not 1 <= int(number) <= MOST_NODES:
-        raise BadSetting(f"cluster: give local:N, with N from 1 to {MOST_NODES} nodes on this machine, not {cluster!r}")
-    return int(number)
+def nodes_of(cluster: str) -> int | None:
+    """The number of nodes that `local:N` means; None for the address of a head; BadSetting if it is neither."""
+    kind, _, number = cluster.rpartition(":")
+    if kind == "local" and number.isdecimal() and 1 <= int(number) <= MOST_NODES:
+        return int(number)
+    if kind not in ("", "local") and number.isdecimal():
+        return None
+    raise BadSetting(
+        f"cluster: give local:N, with N from 1 to {MOST_NODES} nodes on this machine, or ADDRESS:PORT of the head of a"
+        f" cluster, not {cluster!r}"
+    )
 
 
 def is_cluster(path: Path) -> bool:
@@ -119,7 +134,9 @@ def open_cluster(path: Path, partitions: int | None, usual: int, now: float) -> 
         make_folder(path)
     handle = lock_file(path)
     try:
-        about = About(partitions=partitions or usual, created=now) if fresh else read_about(path)
+        about = (
+            About(id=secrets.token_hex(8), partitions=partitions or usual, created=now) if fresh else read_about(path)
+        )
         if partitions not in (None, about.partitions):
             raise BadInput(f"{path}: this crawl has {about.partitions} partitions for good, not {partitions}")
         folder = ClusterFolder(path, about)

@@ -1,31 +1,43 @@
-"""The processes of a cluster on this machine, and the messages between them: partitions, keepers of replicas, and the
-coordinator in whose process this is.
+"""The processes of a cluster, and the messages between them: partitions, keepers of replicas, and the coordinator in
+whose process this is.
 
 Each process has one socket, to the hub, which carries messages by their receiver and keeps none. A partition whose
 process dies is started again: from its folder, or if that is gone from its replica. A keeper that dies is started again
 too, and partitions then ask it what it has.
+
+    a copy moves        the partition is told to look at another keeper. Until that one has all frames nothing leaves,
+                        and the copy before still counts
+    a partition moves   first its copy does; then its process is killed, and the copy becomes the partition. The keeper
+                        stores nothing of the older process any more
+    a node is lost      its partitions go on from their copies; without one they wait for the node to come back
 """
 
 import selectors
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from socket import socket
 from typing import NamedTuple
 
-from centime.cluster.folder import ClusterFolder, nodes_of
-from centime.cluster.keeper import Keeper, Restore, Restored
+from msgspec import structs
+
+from centime.cluster.folder import ClusterFolder
+from centime.cluster.hosting import Hosting
+from centime.cluster.keeper import Restore, Restored
 from centime.cluster.keeper import unpack_answer as unpack_from_keeper
-from centime.cluster.keepers import KeeperProcess, keeper_of
 from centime.cluster.member import Member
 from centime.cluster.message import Acknowledged, Sent
+from centime.cluster.nodes.token import NotAdmitted
 from centime.cluster.order import Answer, Begin, Ended, Failed, Opened, Resume, Standing, pack, unpack_answer
-from centime.cluster.replica import Copied, Dropped, Look, Tail
-from centime.files.disk import make_folder
+from centime.cluster.placement import NOWHERE, Placement
+from centime.cluster.process import NoProcess, Process
+from centime.cluster.replica import Copied, Dropped, Look, Stored, Tail
 from centime.model.errors import CentimeError
 from centime.processes.open_files import raise_limit
-from centime.store.folder import is_crawl
 
 MOST_RESTARTS = 1_000
+RETURN_SECONDS = 60.0  # for which a partition waits for its only node
+ARRANGE_SECONDS = 0.5  # between two looks at the nodes
 READ_WRITE = selectors.EVENT_READ | selectors.EVENT_WRITE
 
 
@@ -38,78 +50,118 @@ class Again(NamedTuple):
 Event = tuple[Member, Opened | Standing | Failed | Ended | Again]
 
 
+class KeeperProcess(NamedTuple):
+    """The process that keeps the replicas of a node."""
+
+    node: str
+    process: Process
+
+
+@dataclass
+class Following:
+    """A copy that is made, at another node than before; `moves`: the partition follows it."""
+
+    node: str
+    moves: bool = False
+    has_looked: bool = False
+
+
 class Hub:
     """All processes of one run; `begin` gives the first message to a process of a partition."""
 
-    def __init__(self, folder: ClusterFolder, begin: Callable[[int], Begin], now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        folder: ClusterFolder,
+        hosting: Hosting,
+        placement: Placement,
+        begin: Callable[[int], Begin],
+        now: Callable[[], float],
+    ) -> None:
         self._folder = folder
+        self._hosting = hosting
+        self._placement = placement
         self._begin = begin
         self._now = now
         self._selector = selectors.DefaultSelector()
         self._restarts = 0
         self._opened: set[int] = set()  # partitions that were open in this run
+        self._waiting: dict[int, float] = {}  # partitions without a process, and since when
+        self._following: dict[int, Following] = {}
+        self._unprotected: set[int] = set()  # partitions that run without a copy because there is no other node
+        self._arranged_at = 0.0
+        self.is_ending = False  # nothing moves any more
         self.members: list[Member] = []
-        self.keepers: list[KeeperProcess] = []  # by node
+        self.keepers: dict[str, KeeperProcess] = {}
 
     def start(self) -> None:
-        """Starts all processes."""
+        """Starts all processes; partitions without a folder follow in the first turns."""
         about = self._folder.about
         raise_limit(about.partitions)
         if about.replicas:
-            make_folder(self._folder.path / "replicas")
-            self._restore_missing()
-            for node in range(nodes_of(about.cluster)):
-                self.keepers.append(self._start_keeper(node))
+            for node in sorted(self._hosting.there()):
+                self._keeper_at(node)
+        incarnations = about.incarnations or [0] * about.partitions
         for partition in range(about.partitions):
-            self.members.append(self._start(partition))
+            if not incarnations[partition]:
+                if self._placement.homes[partition] == NOWHERE:
+                    usable = self._usable or self._hosting.there()
+                    self._placement.settle_in(partition, self._placement.home_for_new(usable))
+                self.members.append(self._start(partition))
+            elif self._has_crawl(partition):
+                self.members.append(self._start(partition))
+            else:
+                self.members.append(Member(partition, 0, NoProcess()))
+                self._waiting[partition] = self._now()
 
     def exchange(self, timeout: float) -> Iterator[Event]:
         """Carries messages, waiting up to so many seconds for the first; gives what the coordinator must know."""
         for key, _ in self._selector.select(timeout):
-            process: Member | KeeperProcess = key.data
+            owner: Member | KeeperProcess = key.data
+            process = owner.process
             with suppress(OSError):  # it has died; what it has said last is still to be received
                 process.flush()
             try:
                 for packed in process.receive():
-                    if isinstance(process, Member):
-                        yield from self._take(process, packed)
+                    if isinstance(owner, Member):
+                        yield from self._take(owner, packed)
                     else:
-                        yield from self._take_from_keeper(packed)
+                        yield from self._take_from_keeper(owner, packed)
             except (OSError, EOFError):
-                if isinstance(process, Member):
-                    yield from self.lost(process)
+                if isinstance(owner, Member):
+                    yield from self.lost(owner)
                 else:
-                    self._replace(process)
+                    self._replace(owner)
+        now = self._now()
+        if now - self._arranged_at >= ARRANGE_SECONDS:
+            self._arranged_at = now
+            yield from self._arrange()
         for key in list(self._selector.get_map().values()):
-            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if key.data.unsent else 0)
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if key.data.process.unsent else 0)
             if key.events != events:
-                self._selector.modify(key.data, events, key.data)
+                self._selector.modify(key.fileobj, events, key.data)
 
     def lost(self, member: Member) -> Iterator[Event]:
         """Replaces the process of a partition, which has died or does not answer."""
-        if member.ended is not None:
+        if member.ended is not None or member is not self.members[member.partition]:
             return
-        self._selector.unregister(member)
-        member.kill()
+        self._end(member)
         self._count_restart()
-        if self.keepers and not is_crawl(self._folder.folder_of(member.partition)):
-            member.is_open, member.is_lost = False, True
-            self._restore(member)
-        elif member.partition in self._opened:
-            yield self._start_again(member)
+        if member.partition in self._opened or not self._has_crawl(member.partition):
+            self._waiting[member.partition] = self._now()
+            yield from self._revive(member)
         else:
             member.ended = Ended([])
-            yield (
-                member,
-                Failed("CentimeError", f"its process died with code {member.returncode}; the same command goes on"),
-            )
+            code = member.process.returncode
+            words = "its process died" + ("" if code is None else f" with code {code}")
+            yield member, Failed("CentimeError", f"{words}; the same command goes on")
 
     def close(self) -> None:
         """Ends all processes."""
-        for process in (*self.members, *self.keepers):
+        for process in self._processes:
             process.hang_up()
-        for process in (*self.members, *self.keepers):
+        for process in self._processes:
             process.end()
+        self._hosting.close()
         self._selector.close()
 
     # ---- messages
@@ -121,9 +173,9 @@ class Hub:
             case Sent() | Acknowledged():
                 receiver = self.members[message.receiver]
                 if receiver.ended is None:
-                    receiver.say(packed)
+                    receiver.process.say(packed)
             case Look() | Copied() | Dropped() | Tail():
-                self._keeper_of(member).say(packed)
+                self._to_keeper(member, message, packed)
             case Standing():
                 member.standing = message
                 member.last = message if message.facts is not None else member.last
@@ -134,30 +186,165 @@ class Hub:
                 yield member, message
             case Failed() | Ended():
                 member.ended = message if isinstance(message, Ended) else Ended([])
-                self._selector.unregister(member)
+                self._selector.unregister(member.process)
                 yield member, message
 
-    def _take_from_keeper(self, packed: bytes) -> Iterator[Event]:
+    def _to_keeper(self, member: Member, message: Look | Copied | Dropped | Tail, packed: bytes) -> None:
+        """Carries a part of a replica; what was meant for the keeper before is dropped, for the next one begins."""
+        following = self._following.get(member.partition)
+        if following is not None and isinstance(message, Look):
+            following.has_looked = True
+        if following is None or following.has_looked:
+            node = following.node if following is not None else self._placement.copies[member.partition]
+            if node in self.keepers:
+                self.keepers[node].process.say(packed)
+
+    def _take_from_keeper(self, keeper: KeeperProcess, packed: bytes) -> Iterator[Event]:
         answer = unpack_from_keeper(packed)
         member = self.members[answer.partition]
-        if not isinstance(answer, Restored):
-            if member.ended is None and member.incarnation == answer.incarnation:
-                member.say(packed)
-        elif answer.trouble:
-            member.ended = Ended([])
-            yield member, Failed("CentimeError", answer.trouble)
-        elif member.is_lost:
+        if isinstance(answer, Restored):
+            if answer.trouble:
+                member.ended = Ended([])
+                yield member, Failed("CentimeError", answer.trouble)
+            elif member.is_lost:
+                before = self._placement.promoted(member.partition)
+                yield self._start_again(member)
+                if before:
+                    self._hosting.drop(before, member.partition)
+        elif member.ended is None and member.incarnation == answer.incarnation and not member.is_lost:
+            following = self._following.get(member.partition)
+            if isinstance(answer, Stored) and following and following.node == keeper.node and following.has_looked:
+                self._placement.copied(member.partition, keeper.node)
+                del self._following[member.partition]
+                if following.moves and not self.is_ending:
+                    self._end(member)
+                    self._waiting[member.partition] = self._now()
+                    self._restore(member)
+                    return
+            member.process.say(packed)
+
+    # ---- nodes
+
+    @property
+    def _usable(self) -> list[str]:
+        return [node for node in self._hosting.there() if node not in self._hosting.leaving()]
+
+    def _arrange(self) -> Iterator[Event]:
+        """Looks after nodes that are lost, partitions that wait, copies that are missing, and what should move."""
+        for node in self._hosting.turn(self._now()):
+            yield from self._lose(node)
+        for partition in list(self._waiting):
+            member = self.members[partition]
+            if member.ended is None and not member.is_lost:
+                yield from self._revive(member)
+        if self.is_ending:
+            return
+        if self._folder.about.replicas:
+            for member in self.members:
+                self._protect(member)
+        if not self._waiting and not self._following and all(one.is_open for one in self.members):
+            move = self._placement.next_move(self._usable, self._hosting.leaving())
+            if move is not None and self._can_move:
+                self._follow(self.members[move[0]], Following(move[1], moves=True))
+
+    @property
+    def _can_move(self) -> bool:
+        return self._folder.about.moves
+
+    def _lose(self, node: str) -> Iterator[Event]:
+        keeper = self.keepers.pop(node, None)
+        if keeper is not None:
+            self._forget(keeper.process)
+        for partition in [number for number, one in self._following.items() if one.node == node]:
+            del self._following[partition]
+        for member in list(self.members):
+            if member.is_lost and self._placement.copies[member.partition] == node:
+                member.is_lost = False  # the node that was to make its folder; it waits again
+            if self._placement.homes[member.partition] == node and member.partition not in self._waiting:
+                yield from self.lost(member)
+
+    def _protect(self, member: Member) -> None:
+        """Lets a partition have a copy at a node that stays; without another node it goes on without one."""
+        partition = member.partition
+        copy = self._placement.copies[partition]
+        if not member.is_open or member.ended is not None or partition in self._following or copy in self._usable:
+            return
+        node = self._placement.copy_for(partition, self._usable)
+        if node != NOWHERE:
+            self._unprotected.discard(partition)
+            self._follow(member, Following(node))
+        elif copy not in self._hosting.there() and partition not in self._unprotected:
+            self._unprotected.add(partition)
+            member.order(Resume(replicated=False))
+
+    def _follow(self, member: Member, following: Following) -> None:
+        self._following[member.partition] = following
+        if self._keeper_at(following.node) is None:
+            del self._following[member.partition]
+        else:
+            member.order(Resume())
+
+    def _revive(self, member: Member) -> Iterator[Event]:
+        """Starts a partition without a process from its folder or its copy, if one of them is there."""
+        partition = member.partition
+        home, copy = self._placement.homes[partition], self._placement.copies[partition]
+        if self._has_crawl(partition):
             yield self._start_again(member)
+        elif copy != NOWHERE and copy in self._hosting.there():
+            self._restore(member)
+        elif home in self._hosting.there() or self._now() - self._waiting[partition] > RETURN_SECONDS:
+            member.ended = Ended([])
+            del self._waiting[partition]
+            what = "its folder is gone" if home in self._hosting.there() else f"node {home} is away"
+            kept = "there is no copy" if copy == NOWHERE else f"so is node {copy}, which has a copy"
+            yield member, Failed("CentimeError", f"{what}, and {kept}; when it is back, the same command goes on")
 
     # ---- processes
 
     @property
+    def _processes(self) -> list[Process]:
+        return [member.process for member in self.members] + [keeper.process for keeper in self.keepers.values()]
+
+    @property
     def _sockets(self) -> list[socket]:
-        return [one.connection for one in (*self.members, *self.keepers) if one.fileno() >= 0]
+        return [process.connection for process in self._processes if process.fileno() >= 0]
+
+    def _has_crawl(self, partition: int) -> bool:
+        return self._hosting.has_crawl(self._placement.homes[partition], partition)
 
     def _start(self, partition: int) -> Member:
-        member = Member(self._begin(partition), self._sockets)
-        self._selector.register(member, READ_WRITE, member)
+        """Starts the process of a partition at its home; where that fails, the node is about to be lost."""
+        home = self._placement.homes[partition]
+        copy = self._placement.copies[partition]
+        self._following.pop(partition, None)
+        self._unprotected.discard(partition)
+        replicated = bool(self._folder.about.replicas)
+        if replicated and copy not in self._usable:
+            node = self._placement.copy_for(partition, self._usable)
+            replicated = node != NOWHERE and self._keeper_at(node) is not None
+            if replicated:
+                self._following[partition] = Following(node)
+            else:
+                self._unprotected.add(partition)
+        begin = self._begin(partition)
+        ahead = self._hosting.ahead(home)
+        begin = structs.replace(
+            begin,
+            folder=self._hosting.folder_of(home, partition),
+            ahead=begin.ahead if ahead is None else ahead,
+            replicated=replicated,
+        )
+        process: Process
+        try:
+            process = self._hosting.start_partition(home, begin, self._sockets)
+        except (OSError, NotAdmitted):
+            self._waiting[partition] = self._now()
+            process = NoProcess()
+        else:
+            self._waiting.pop(partition, None)
+        member = Member(partition, begin.incarnation, process)
+        if process.fileno() >= 0:
+            self._selector.register(process, READ_WRITE, member)
         return member
 
     def _start_again(self, member: Member) -> Event:
@@ -165,40 +352,55 @@ class Hub:
         fresh.last = member.last
         return fresh, Again(member)
 
-    def _start_keeper(self, node: int) -> KeeperProcess:
-        keeper = KeeperProcess(node, self._folder.path / "replicas", self._sockets)
-        self._selector.register(keeper, READ_WRITE, keeper)
-        return keeper
-
-    def _keeper_of(self, member: Member) -> KeeperProcess:
-        return self.keepers[keeper_of(member.partition, len(self.keepers))]
+    def _keeper_at(self, node: str) -> KeeperProcess | None:
+        """The keeper of a node, started if need be; None if the node does not answer."""
+        if node not in self.keepers:
+            try:
+                process = self._hosting.start_keeper(node, self._sockets)
+            except (OSError, NotAdmitted):
+                return None
+            self.keepers[node] = KeeperProcess(node, process)
+            self._selector.register(process, READ_WRITE, self.keepers[node])
+        return self.keepers[node]
 
     def _replace(self, keeper: KeeperProcess) -> None:
         """Starts a keeper again that has died."""
-        self._selector.unregister(keeper)
-        keeper.kill()
+        self._forget(keeper.process)
         self._count_restart()
-        self.keepers[keeper.node] = fresh = self._start_keeper(keeper.node)
+        del self.keepers[keeper.node]
+        if self._keeper_at(keeper.node) is None:
+            return
         for member in self.members:
-            if self._keeper_of(member) is fresh and member.ended is None:
+            following = self._following.get(member.partition)
+            node = following.node if following else self._placement.copies[member.partition]
+            if node == keeper.node and member.ended is None:
                 if member.is_lost:
                     self._restore(member)
                 else:
+                    if following is not None:
+                        following.has_looked = False
                     member.order(Resume())
 
     def _restore(self, member: Member) -> None:
-        """Orders the folder of a lost partition from its keeper; nothing older is stored there from now on."""
-        incarnation = self._folder.next_incarnation(member.partition)
-        folder = self._folder.folder_of(member.partition)
-        self._keeper_of(member).say(pack(Restore(member.partition, incarnation, str(folder))))
+        """Orders the folder of a partition from its keeper; nothing older is stored there from now on."""
+        partition = member.partition
+        node = self._placement.copies[partition]
+        keeper = self._keeper_at(node)
+        if keeper is None:
+            return
+        member.is_open, member.is_lost = False, True
+        incarnation = self._folder.next_incarnation(partition)
+        keeper.process.say(pack(Restore(partition, incarnation, self._hosting.folder_of(node, partition))))
 
-    def _restore_missing(self) -> None:
-        """Makes the folders of partitions that were lost since the last run, before any process is started."""
-        keeper = Keeper(self._folder.path / "replicas")
-        for partition, incarnation in enumerate(self._folder.about.incarnations):
-            folder = self._folder.folder_of(partition)
-            if incarnation and not is_crawl(folder):
-                keeper.take(Restore(partition, self._folder.next_incarnation(partition), str(folder)))
+    def _end(self, member: Member) -> None:
+        self._following.pop(member.partition, None)
+        member.is_open = False
+        self._forget(member.process)
+
+    def _forget(self, process: Process) -> None:
+        if process.fileno() >= 0:
+            self._selector.unregister(process)
+        process.kill()
 
     def _count_restart(self) -> None:
         self._restarts += 1

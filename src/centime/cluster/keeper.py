@@ -30,6 +30,7 @@ from centime.cluster.replica import (
 )
 from centime.files.disk import make_folder, write_whole
 from centime.files.replacement import replace_file
+from centime.model.errors import CentimeError
 from centime.processes.channel import MessageSocket
 from centime.processes.parent import die_with_parent
 
@@ -97,6 +98,8 @@ class Keeper:
         return ""
 
     def _write(self, path: Path, at: int, data: bytes) -> None:
+        if not path.resolve().is_relative_to(self._root.resolve()):
+            raise CentimeError(f"{path}: a replica has no such file")
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
@@ -132,7 +135,9 @@ def main(number: int | None = None) -> None:
         while True:
             for packed in line.exchange(60.0):
                 if keeper is None:
-                    keeper = Keeper(Path(packed.decode()))
+                    root = Path(packed.decode())
+                    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    keeper = Keeper(root)
                     continue
                 answer = keeper.take(unpack_order(packed))
                 if answer is not None:

@@ -1,40 +1,20 @@
-"""The process of one partition, seen from the coordinator: started, started again when it dies, and ended."""
+"""The process of one partition, seen from the coordinator: what it has said last, and whether it is frozen."""
 
-import os
-import socket
-import threading
-from collections.abc import Iterable
-from pathlib import Path
+from centime.cluster.order import Ended, Standing, pack
+from centime.cluster.process import Process
 
-from centime.cluster.order import Begin, Ended, Standing, pack
-from centime.processes.handle import ChildProcess
-from centime.processes.spare import fork_spare
-
-MODULE = "centime.cluster.partition"
 BUSY = 20  # times the patience with a process that does nothing, for one that is busy
 
 
-def cpu_seconds(process: int) -> float:
-    """The CPU that a process has used; 0 if the system does not say."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+class Member:
+    """One process of a partition, and what it has said last."""
 
-
-class Member(ChildProcess):
-    """One process, and what it has said last. `others` are the sockets to other children of this process."""
-
-    def __init__(self, begin: Begin, others: Iterable[socket.socket]) -> None:
-        from centime.cluster.partition import main
-
-        forks = threading.active_count() == 1  # a fork with other threads may wait for ever for one of their locks
-        super().__init__(MODULE, pack(begin), fork_spare(main, others) if forks else None)
-        self.partition = begin.partition
-        self.incarnation = begin.incarnation
+    def __init__(self, partition: int, incarnation: int, process: Process) -> None:
+        self.partition = partition
+        self.incarnation = incarnation
+        self.process = process
         self.is_open = False
-        self.is_lost = False  # with its folder; a keeper makes another one from the replica
+        self.is_lost = False  # its folder is made from a replica
         self.heard_at = 0.0  # when it said something last
         self._seen_at = 0.0  # when it was last seen to say or do something
         self._worked = 0.0  # seconds of CPU by then
@@ -49,11 +29,11 @@ class Member(ChildProcess):
         silent_since = max(self.heard_at, asked_at)
         if now - max(self._seen_at, silent_since) <= patience_seconds:
             return False
-        worked, self._seen_at = cpu_seconds(self.pid), now
+        worked, self._seen_at = self.process.cpu_seconds(), now
         is_busy = worked > self._worked
         self._worked = worked
         return not is_busy or now - silent_since > BUSY * patience_seconds
 
     def order(self, message: object) -> None:
         """Queues a message to the partition."""
-        self.say(pack(message))
+        self.process.say(pack(message))

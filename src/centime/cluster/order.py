@@ -140,7 +140,9 @@ class Ended(msgspec.Struct, array_like=True, frozen=True, tag="ended"):
 
 
 class Resume(msgspec.Struct, array_like=True, frozen=True, tag="resume"):
-    """The keeper of the replica was started again: ask it what it has."""
+    """Another process keeps the replica from now on: ask it what it has. Or nobody does, and nothing waits for it."""
+
+    replicated: bool = True
 
 
 Order = Round | Stop | Close | Resume | Sent | Acknowledged | FromKeeper

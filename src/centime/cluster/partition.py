@@ -73,7 +73,8 @@ class Partition:
         self._flushed = 0.0
         self._sent: dict[int, tuple[int, float]] = {}  # the last batch that was sent to each partition, and when
         self._settling = self._closing = False
-        self._shipper = Shipper(opened.folder.path, begin.partition, begin.incarnation) if begin.replicated else None
+        self._ids = begin.partition, begin.incarnation
+        self._shipper = Shipper(opened.folder.path, *self._ids) if begin.replicated else None
         self._synced = 0  # frames that are on the disk
         self.stored = 0.0 if begin.replicated else float("inf")
         if self._shipper is not None:
@@ -144,8 +145,8 @@ class Partition:
                     self.engine.stop()
             case Close():
                 self._closing = True
-            case Resume() if self._shipper is not None:
-                self._say(self._shipper.look())
+            case Resume(replicated):
+                self._resume(replicated)
             case Has() as has if self._shipper is not None:
                 self._shard.journal.flush()
                 for part in self._shipper.differences(has, self._shard.journal.next_index):
@@ -162,6 +163,17 @@ class Partition:
             case Acknowledged() as message:
                 self._exchange.take(now, message)
                 self._to_send = True
+
+    def _resume(self, replicated: bool) -> None:
+        """Begins to send the folder to whoever keeps the replica now, or sends nothing from now on."""
+        if not replicated:
+            self._shipper, self.stored = None, float("inf")
+            self._make_durable()
+            return
+        if self._shipper is None:
+            self._shipper = Shipper(self._opened.folder.path, *self._ids)
+            self.stored = 0.0
+        self._say(self._shipper.look())
 
     def _answer(self, now: float, asked: Round) -> None:
         engine, settings = self.engine, self._shard.settings

@@ -23,6 +23,13 @@ run_module({module!r}, run_name="__main__", alter_sys=True)
 KILL_SECONDS = 60.0  # a killed process is gone long before
 
 
+def run_on(module: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
+    """A child that runs a module with this socket."""
+    program = PROGRAM.format(parent=os.getpid(), module=module)
+    command = [sys.executable, "-c", program, str(theirs.fileno())]
+    return subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+
+
 class ChildProcess(MessageSocket):
     """One child process. `first` is its first message: its settings. A `spare` runs the module already."""
 
@@ -31,9 +38,7 @@ class ChildProcess(MessageSocket):
         if spare is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                program = PROGRAM.format(parent=os.getpid(), module=module)
-                command = [sys.executable, "-c", program, str(theirs.fileno())]
-                self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+                self._process = run_on(module, theirs)
         else:
             ours, self._process = spare.connection, spare
         super().__init__(ours)

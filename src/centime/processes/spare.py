@@ -69,16 +69,21 @@ def fork_spares(count: int, main: Callable[[int], object]) -> Iterator[list[Spar
 def fork_spare(main: Callable[[int], object], others: Iterable[socket.socket]) -> Spare:
     """A child that calls `main` with the number of its socket; `others` are the sockets to other children."""
     ours, theirs = socket.socketpair()
+    with theirs:
+        return Spare(fork_child(main, theirs, (ours, *others)), ours)
+
+
+def fork_child(main: Callable[[int], object], theirs: socket.socket, others: Iterable[socket.socket]) -> int:
+    """Forks a child that calls `main` with the number of the socket `theirs`, and closes all others; returns its id."""
     parent = os.getpid()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()  # or the child would write it again
     pid = os.fork()
     if pid:
-        theirs.close()
-        return Spare(pid, ours)
+        return pid
     try:
         die_with_parent(parent)
-        for connection in (ours, *others):
+        for connection in others:
             connection.close()  # the others must see when the parent closes its side
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
