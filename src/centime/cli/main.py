@@ -26,7 +26,7 @@ HEADINGS = {
     "lab": "Lab",
 }
 COMMANDS = {  # by folder, in the order in which help shows them
-    "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
+    "crawl": ("crawl", "cluster", "set", "check", "repair", "prune", "upgrade"),
     "look": ("top", "page", "hosts", "stats", "refused", "export", "serve"),
     "documents": ("bodies", "text", "versions", "diff", "documents", "query"),
     "search": ("index", "search"),

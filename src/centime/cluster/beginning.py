@@ -88,7 +88,9 @@ def _places(
         return LocalNodes(folder.path, nodes), FixedPlacement(about.partitions, nodes, replicas=replicas)
     none = [NOWHERE] * about.partitions
     placement = Placement(
-        about.homes or none, about.copies or none, lambda homes, copies: folder.keep(homes=homes, copies=copies)
+        about.homes or none,
+        (replicas and about.copies) or none,
+        lambda homes, copies: folder.keep(homes=homes, copies=copies),
     )
     return RemoteNodes(cluster, read_token(token_file), about.id, clock), placement
 

@@ -54,6 +54,10 @@ class Hosting(Protocol):
         """Deletes the folder of a partition that is elsewhere now."""
         ...
 
+    def drop_copy(self, node: str, partition: int) -> None:
+        """Deletes a replica that does not count any more."""
+        ...
+
     def close(self) -> None:
         """Says farewell to all nodes."""
         ...
@@ -101,6 +105,9 @@ class LocalNodes:
 
     def drop(self, node: str, partition: int) -> None:
         """There is one folder of each partition."""
+
+    def drop_copy(self, node: str, partition: int) -> None:
+        """There is one replica of each partition."""
 
     def close(self) -> None:
         """There is nothing to do."""

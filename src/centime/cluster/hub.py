@@ -87,7 +87,6 @@ class Hub:
         self._opened: set[int] = set()  # partitions that were open in this run
         self._waiting: dict[int, float] = {}  # partitions without a process, and since when
         self._following: dict[int, Following] = {}
-        self._unprotected: set[int] = set()  # partitions that run without a copy because there is no other node
         self._arranged_at = 0.0
         self.is_ending = False  # nothing moves any more
         self.members: list[Member] = []
@@ -208,13 +207,16 @@ class Hub:
                 yield member, Failed("CentimeError", answer.trouble)
             elif member.is_lost:
                 before = self._placement.promoted(member.partition)
-                yield self._start_again(member)
-                if before:
+                if before != NOWHERE:
                     self._hosting.drop(before, member.partition)
+                    self._hosting.drop_copy(keeper.node, member.partition)
+                yield self._start_again(member)
         elif member.ended is None and member.incarnation == answer.incarnation and not member.is_lost:
             following = self._following.get(member.partition)
             if isinstance(answer, Stored) and following and following.node == keeper.node and following.has_looked:
-                self._placement.copied(member.partition, keeper.node)
+                before = self._placement.copied(member.partition, keeper.node)
+                if before not in (NOWHERE, keeper.node):
+                    self._hosting.drop_copy(before, member.partition)
                 del self._following[member.partition]
                 if following.moves and not self.is_ending:
                     self._end(member)
@@ -269,13 +271,21 @@ class Hub:
         copy = self._placement.copies[partition]
         if not member.is_open or member.ended is not None or partition in self._following or copy in self._usable:
             return
-        node = self._placement.copy_for(partition, self._usable)
+        node = self._copy_for(partition)
         if node != NOWHERE:
-            self._unprotected.discard(partition)
             self._follow(member, Following(node))
-        elif copy not in self._hosting.there() and partition not in self._unprotected:
-            self._unprotected.add(partition)
+        elif copy != NOWHERE:
+            self._go_without(partition)
             member.order(Resume(replicated=False))
+
+    def _copy_for(self, partition: int) -> str:
+        return self._placement.copy_for(partition, self._usable, [one.node for one in self._following.values()])
+
+    def _go_without(self, partition: int) -> None:
+        """Lets no copy count any more, before the partition makes something durable that it has not."""
+        before = self._placement.copied(partition, NOWHERE)
+        if before != NOWHERE:
+            self._hosting.drop_copy(before, partition)
 
     def _follow(self, member: Member, following: Following) -> None:
         self._following[member.partition] = following
@@ -317,15 +327,14 @@ class Hub:
         home = self._placement.homes[partition]
         copy = self._placement.copies[partition]
         self._following.pop(partition, None)
-        self._unprotected.discard(partition)
         replicated = bool(self._folder.about.replicas)
         if replicated and copy not in self._usable:
-            node = self._placement.copy_for(partition, self._usable)
+            node = self._copy_for(partition)
             replicated = node != NOWHERE and self._keeper_at(node) is not None
             if replicated:
                 self._following[partition] = Following(node)
             else:
-                self._unprotected.add(partition)
+                self._go_without(partition)
         begin = self._begin(partition)
         ahead = self._hosting.ahead(home)
         begin = structs.replace(

@@ -237,6 +237,8 @@ def parts_of(path: Path) -> Parts:
         return Parts(path, [look_at(path)])
     folders = partition_folders(path)
     begun = [folder for folder in folders if is_crawl(folder)]
+    if not begun and read_about(path).homes:
+        raise BadInput(f"{path}: its partitions are on other machines; centime cluster gather {path} copies them here")
     if not begun:
         raise BadInput(f"{path}: no partition of this crawl was opened yet; centime crawl {path} continues it")
     return Parts(path, [look_at(folder) for folder in begun], len(folders) - len(begun))

@@ -24,11 +24,12 @@ class Placement:
         self.homes[partition] = node
         self._keep(self.homes, self.copies)
 
-    def copied(self, partition: int, node: str) -> None:
-        """A node has a copy that is complete; the one before counts no more."""
-        if self.copies[partition] != node:
-            self.copies[partition] = node
+    def copied(self, partition: int, node: str) -> str:
+        """A node, or NOWHERE, has the copy that counts from now on; returns the one before."""
+        before, self.copies[partition] = self.copies[partition], node
+        if before != node:
             self._keep(self.homes, self.copies)
+        return before
 
     def promoted(self, partition: int) -> str:
         """The copy has become the partition itself; returns its home before."""
@@ -41,9 +42,11 @@ class Placement:
         """The node with the fewest partitions."""
         return _least(nodes, self.homes)
 
-    def copy_for(self, partition: int, nodes: Collection[str]) -> str:
-        """The node with the fewest copies that is not the home of a partition; NOWHERE if there is none."""
-        return _least([node for node in nodes if node != self.homes[partition]], self.copies)
+    def copy_for(self, partition: int, nodes: Collection[str], coming: Sequence[str]) -> str:
+        """The node with the fewest copies, those that are coming among them, that is not the home of a partition;
+        NOWHERE if there is none.
+        """
+        return _least([node for node in nodes if node != self.homes[partition]], [*self.copies, *coming])
 
     def next_move(self, nodes: Collection[str], leaving: Collection[str]) -> tuple[int, str] | None:
         """A partition that should move and where to, so that nodes that stay have as many partitions as each other and

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,15 +17,18 @@ from centime.cluster.checking import check_any
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import read_about
 from centime.cluster.nodes import remote
+from centime.cluster.nodes.gathering import gather_all
 from centime.cluster.nodes.node import Node
-from centime.cluster.nodes.said import Leave, List, Listing
+from centime.cluster.nodes.said import Follow, Leave, List, Listing
+from centime.cluster.nodes.token import NotAdmitted, split_address
 from centime.cluster.parts import parts_of
 from centime.crawl.engine.loop import Limits
 from centime.lab.webbox import WebBox, serve_in_process
+from centime.lab.webbox.process import Served
 
 TOKEN = b"0123456789abcdef0123456789abcdef"
 BOX = WebBox(
-    hosts=6, pages=60, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0, changes_per_day=1e-6
+    hosts=6, pages=150, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0, changes_per_day=1e-6
 )
 GIVEN: dict[str, Any] = {"allow-network": ["127.0.0.0/8"], "scope": "any", "delay": 0.0, "workers": 1}
 View = Callable[[Coordinator, float], None]
@@ -91,9 +95,9 @@ def wait_for(holds: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def seed() -> Iterator[str]:
-    with serve_in_process(BOX) as served:
-        yield served.seed_url
+def served() -> Iterator[Served]:
+    with serve_in_process(BOX) as web:
+        yield web
 
 
 @pytest.fixture
@@ -104,16 +108,138 @@ def token_file(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LIST_SECONDS", "PING_SECONDS"):
+        monkeypatch.setattr(remote, name, 0.2)
+
+
+def run(served: Served, folder: Path, head: Machine, view: View, **options: Any) -> str:
+    given = GIVEN | {"rate": "60/s"}
+    token = folder.with_name("token")
+    with cluster_run(
+        folder, [served.seed_url], given, Limits(), cluster=head.address, token_file=token, **options
+    ) as crawl:
+        return crawl.run(view)
+
+
+def must_be_whole(folder: Path) -> None:
+    """Every page was read, and all laws hold, in what is gathered from the nodes."""
+    gather_all(folder, TOKEN, lambda share, what: None)
+    assert check_any(folder).problems == []
+    parts = parts_of(folder)
+    assert parts.certificate is not None
+    assert parts.certificate.shown < 1e-5
+    assert sum(len(reader.shard.placement.frontier) for reader in parts.readers) == 0
+    assert parts.known > 100
+    parts.close()
+
+
+def test_partitions_move_to_a_node_that_joins_and_away_from_one_that_leaves(
+    served: Served, tmp_path: Path, token_file: Path
+) -> None:
+    with machines(tmp_path, 2) as nodes:
+        late = Machine(tmp_path / "late", head="127.0.0.1:1")
+        nodes.append(late)
+        steps: list[str] = []
+
+        def look(crawl: Coordinator, now: float) -> None:
+            homes = read_about(tmp_path / "c").homes
+            if not steps and crawl.run_facts.visits > 5:
+                remote.ask_node(late.address, TOKEN, Follow(nodes[0].address))
+                steps.append("joins")
+            elif len(steps) == 1 and late.address in homes:
+                remote.ask_node(nodes[0].address, TOKEN, Leave(nodes[1].address))
+                steps.append("leaves")
+            elif len(steps) == 2 and nodes[1].address not in homes:
+                steps.append("has left")
+
+        assert run(served, tmp_path / "c", nodes[0], look, partitions=3).startswith("everything known was read")
+        assert steps == ["joins", "leaves", "has left"]
+        assert not list(nodes[1].disk.glob("*/partitions/*"))
+        must_be_whole(tmp_path / "c")
+
+
+@pytest.mark.long
+def test_what_a_node_that_is_killed_with_its_disk_had_goes_on_from_replicas(
+    served: Served, tmp_path: Path, token_file: Path
+) -> None:
+    with machines(tmp_path, 3) as nodes:
+        lost: list[float] = []
+
+        def lose(crawl: Coordinator, now: float) -> None:
+            copies = read_about(tmp_path / "c").copies
+            if not lost and crawl.run_facts.visits > 15 and all(copies):
+                nodes[1].kill()
+                shutil.rmtree(nodes[1].disk)
+                lost.append(now)
+
+        ending = run(served, tmp_path / "c", nodes[0], lose, partitions=3, replicas=1)
+        assert ending.startswith("everything known was read")
+        assert lost
+        about = read_about(tmp_path / "c")
+        assert nodes[1].address not in (*about.homes, *about.copies)
+        assert all(about.copies), "every partition has a copy again"
+        must_be_whole(tmp_path / "c")
+
+
+@pytest.mark.long
+def test_a_node_that_freezes_is_answered_for_and_is_harmless_when_it_wakes(
+    served: Served, tmp_path: Path, token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "LOST_SECONDS", 2.0)
+    with machines(tmp_path, 3) as nodes:
+        steps: list[float] = []
+
+        def freeze(crawl: Coordinator, now: float) -> None:
+            about = read_about(tmp_path / "c")
+            if not steps and crawl.run_facts.visits > 15 and all(about.copies):
+                os.killpg(nodes[2].pid, signal.SIGSTOP)
+                steps.append(now)
+            elif len(steps) == 1 and nodes[2].address not in about.homes:
+                os.killpg(nodes[2].pid, signal.SIGCONT)
+                steps.append(now)
+
+        ending = run(served, tmp_path / "c", nodes[0], freeze, partitions=3, replicas=1)
+        assert ending.startswith("everything known was read")
+        assert len(steps) == 2
+        must_be_whole(tmp_path / "c")
+
+
+@pytest.mark.long
+def test_a_run_goes_on_where_it_was_when_the_coordinator_was_killed(
+    served: Served, tmp_path: Path, token_file: Path
+) -> None:
+    def die(crawl: Coordinator, now: float) -> None:
+        if crawl.run_facts.visits > 15:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with machines(tmp_path, 2) as nodes:
+        child = os.fork()
+        if not child:
+            try:
+                run(served, tmp_path / "c", nodes[0], die, partitions=3)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        assert run(served, tmp_path / "c", nodes[0], nothing).startswith("everything known was read")
+        must_be_whole(tmp_path / "c")
+
+
+def test_a_stranger_and_a_wrong_token_get_nothing(tmp_path: Path) -> None:
+    with machines(tmp_path, 1) as nodes:
+        with pytest.raises(NotAdmitted, match="token"):
+            remote.ask_node(nodes[0].address, b"another token of enough length", List())
+        host, port = split_address(nodes[0].address)
+        for said in (b"GET / HTTP/1.1\r\n\r\n" * 8, bytes(64), b""):
+            with socket.create_connection((host, port), timeout=10) as stranger:
+                assert len(stranger.recv(64)) == 32
+                with suppress(OSError):  # it may have hung up before all of that was sent
+                    stranger.sendall(said)
+                    stranger.shutdown(socket.SHUT_WR)
+                    assert stranger.recv(64) == b""
+        assert len(nodes_of(nodes[0])) == 1
+
+
 def nothing(crawl: Coordinator, now: float) -> None:
     """Does not look."""
-
-
-def test_a_crawl_on_nodes_without_a_shared_disk_is_whole(seed: str, tmp_path: Path, token_file: Path) -> None:
-    with machines(tmp_path, 3) as nodes:
-        with cluster_run(
-            tmp_path / "c", [seed], GIVEN, Limits(), cluster=nodes[0].address, partitions=3, replicas=1,
-            token_file=token_file,
-        ) as crawl:
-            print(crawl.run(), crawl.run_facts.notes)
-        about = read_about(tmp_path / "c")
-        print(about)

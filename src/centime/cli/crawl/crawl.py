@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from centime.cli.crawl.cluster import TokenFile
 from centime.cli.log import Log, LogFormat, LogLevel, is_shown, log_settings, logged, note
 from centime.cli.output import Json, show
 from centime.cli.visible import say
@@ -330,7 +331,9 @@ def _crawl(
     cluster: Annotated[
         str | None,
         typer.Option(
-            metavar="local:N", help="Crawl in partitions, run by N nodes on this machine. Default: as the last run."
+            metavar="local:N|ADDRESS:PORT",
+            help="Crawl in partitions, run by N nodes on this machine or by the nodes of a head (see centime cluster)."
+            " Default: as the last run.",
         ),
     ] = None,
     partitions: Annotated[
@@ -340,6 +343,7 @@ def _crawl(
         int | None,
         typer.Option(metavar="0|1", help="With --cluster: nodes that keep a copy of each partition. Default: 0."),
     ] = None,
+    token_file: TokenFile = None,
     log: Log = None,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
@@ -478,6 +482,7 @@ def _crawl(
                     cluster=cluster,
                     partitions=partitions,
                     replicas=replicas,
+                    token_file=token_file,
                     where=where,
                     trust=trust_folder,
                 ),

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import msgspec
 
+from centime.cluster.folder import read_about
 from centime.cluster.keeper import Keeper
-from centime.cluster.nodes.said import Send, pack
+from centime.cluster.nodes.remote import ask_node
+from centime.cluster.nodes.said import List, Listing, Send, pack
 from centime.cluster.nodes.token import call
 from centime.cluster.replica import Copied, Has, Look, Shipper, Tail, ToKeeper
-from centime.model.errors import CentimeError
+from centime.model.errors import BadInput, CentimeError
 from centime.processes.channel import MessageSocket
 from centime.processes.parent import die_with_parent
 
@@ -29,7 +31,7 @@ INCARNATION = 1  # of all that is gathered: nobody else writes there
 _unpack = msgspec.msgpack.Decoder(ToKeeper).decode
 
 
-def gather(address: str, token: bytes, folder: str, partition: int, to: Path, step: Callable[[int], None]) -> int:
+def gather(address: str, token: bytes, folder: str, partition: int, to: Path) -> int:
     """Makes `to/NN` the same as the folder of a partition on a node; returns the bytes that were sent."""
     keeper, received = Keeper(to), 0
     for attempt in range(ATTEMPTS):
@@ -53,13 +55,29 @@ def gather(address: str, token: bytes, folder: str, partition: int, to: Path, st
                     keeper.take(message)
                     copied += isinstance(message, Copied) and not message.name.startswith("journal/")
                     received += len(packed)
-                    step(received)
                 else:
                     continue
                 break
         if attempt and not copied:
             break
     return received
+
+
+def gather_all(path: Path, token: bytes, step: Callable[[float, str], None]) -> int:
+    """Copies all partitions of a crawl on nodes into its folder here; returns the bytes that were sent."""
+    about = read_about(path)
+    if not about.homes:
+        raise BadInput(f"{path}: its partitions are here already")
+    (path / "partitions").mkdir(exist_ok=True, mode=0o700)
+    sent = 0
+    for partition, home in enumerate(about.homes):
+        step(1 / len(about.homes), f"partition {partition:02} from {home}")
+        listing = ask_node(home, token, List())
+        assert isinstance(listing, Listing)
+        folder = next(node.folder for node in listing.nodes if node.address == home)
+        from_there = f"{folder}/{about.id}/partitions/{partition:02}"
+        sent += gather(home, token, from_there, partition, path / "partitions")
+    return sent
 
 
 def main(number: int | None = None) -> None:

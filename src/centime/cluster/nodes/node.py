@@ -266,8 +266,13 @@ class Node:
             folder=str(self._folder),
             cores=os.cpu_count() or 1,
             processes=len(self._processes),
+            partitions=self._count("partitions"),
+            replicas=self._count("replicas"),
             is_head=self._is_head,
         )
+
+    def _count(self, kind: str) -> int:
+        return sum(1 for _ in self._folder.glob(f"*/{kind}/[0-9]*/centime.json"))
 
     def _below(self, folder: str) -> Path:
         """A folder of a crawl below that of this node; BadInput if it is elsewhere."""

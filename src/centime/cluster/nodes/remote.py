@@ -233,6 +233,11 @@ class RemoteNodes:
         if node in self._lines:
             self._lines[node].say(pack(Drop(self._name(partition))))
 
+    def drop_copy(self, node: str, partition: int) -> None:
+        """Asks a node to delete a replica."""
+        if node in self._lines:
+            self._lines[node].say(pack(Drop(f"{self._crawl}/replicas/{partition:02}")))
+
     def close(self) -> None:
         """Hangs up."""
         for line in self._lines.values():

@@ -20,6 +20,8 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     cores: int
     processes: int = 0
+    partitions: int = 0  # folders on its disk
+    replicas: int = 0
     is_head: bool = False
     leaving: bool = False
 

@@ -1,0 +1,205 @@
+"""`centime cluster`: the nodes of a cluster."""
+
+from pathlib import Path
+from time import sleep
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from centime.cli.output import Json, show
+from centime.cli.progress import progress
+from centime.cli.visible import say
+from centime.model.errors import BadInput, BadSetting, CentimeError
+
+if TYPE_CHECKING:
+    from centime.cluster.nodes.said import NodeInfo
+
+USUAL_ADDRESS = "127.0.0.1:7400"
+ACTIONS = ("start", "status", "add", "remove", "stop", "gather")
+LOOK_SECONDS = 1.0
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help="File with the secret that all nodes share. Default: ~/.config/centime/cluster-token.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("cluster")(_cluster)
+
+
+def _cluster(
+    action: Annotated[str, typer.Argument(metavar="ACTION", help=f"What to do: {', '.join(ACTIONS)}.")],
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="[NODE|DIR]", help="Address of a node (add, remove, stop); folder of a crawl (gather)."),
+    ] = None,
+    head: Annotated[bool, typer.Option("--head", help="With start: the node that others join.")] = False,
+    join: Annotated[
+        str | None, typer.Option("--join", metavar="ADDRESS:PORT", help="With start: the head to join.")
+    ] = None,
+    listen: Annotated[
+        str,
+        typer.Option("--listen", metavar="ADDRESS:PORT", help=f"With start: listen there. Default: {USUAL_ADDRESS}."),
+    ] = USUAL_ADDRESS,
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="DIR", help="With start: keep partitions and replicas there.")
+    ] = Path("centime-node"),
+    cluster: Annotated[
+        str,
+        typer.Option("--cluster", metavar="ADDRESS:PORT", help=f"The head of the cluster. Default: {USUAL_ADDRESS}."),
+    ] = USUAL_ADDRESS,
+    token_file: TokenFile = None,
+    as_json: Json = False,
+) -> None:
+    """Starts, lists and stops the nodes of a cluster.
+
+    A node is a process that runs partitions of crawls on its machine. One of them is the head, which the others join.
+    `centime crawl DIR --cluster ADDRESS:PORT` then crawls on all of them.
+
+    \b
+    start     runs a node until it is stopped: the head (--head), one that joins a
+              head (--join), or one that waits for add
+    status    lists the nodes
+    add       lets a node join the head; crawls that run move partitions to it
+    remove    moves all partitions and replicas away from a node, then lets it go
+    stop      ends a node; without NODE all of them
+    gather    copies the partitions of a crawl from their nodes into DIR, for reports
+
+    Examples:
+
+    \b
+      centime cluster start --head --listen 10.0.0.1:7400 --folder /data/node
+      centime cluster start --join 10.0.0.1:7400 --listen 10.0.0.2:7400
+      centime cluster status --cluster 10.0.0.1:7400
+      centime cluster remove 10.0.0.2:7400 --cluster 10.0.0.1:7400
+      centime cluster gather web
+    """
+    from centime.cluster.nodes.token import read_token
+
+    if action not in ACTIONS:
+        raise BadSetting(f"cluster: {action!r} is none of {', '.join(ACTIONS)}")
+    if action == "start":
+        _start(listen, folder, token_file, head=head, join=join or "")
+        return
+    token = read_token(token_file)
+    match action:
+        case "status":
+            show({"head": cluster, "nodes": [_row(node) for node in _nodes(cluster, token)]}, as_json=as_json)
+        case "add":
+            _add(_needed(target, "NODE"), cluster, token)
+        case "remove":
+            _remove(_needed(target, "NODE"), cluster, token)
+        case "stop":
+            _stop(target, cluster, token)
+        case "gather":
+            _gather(Path(_needed(target, "DIR")), token, as_json=as_json)
+
+
+def _start(listen: str, folder: Path, token_file: Path | None, *, head: bool, join: str) -> None:
+    from centime.cli.crawl.stopping import stopped_by_signals
+    from centime.cluster.nodes.node import Node
+    from centime.cluster.nodes.token import make_token, read_token, split_address
+
+    if head and join:
+        raise BadSetting("--head and --join exclude each other: the head is what others join")
+    if join:
+        split_address(join)
+    made = make_token(token_file) if head else None
+    try:
+        node = Node(listen, read_token(token_file), folder, head=join, is_head=head)
+    except OSError as trouble:
+        raise BadInput(f"--listen {listen}: {trouble}") from trouble
+    if made is not None:
+        say(f"{made}: a new token; copy this file to every machine of the cluster")
+    what = "head" if head else f"node of {join}" if join else "node without a head"
+    say(f"{node.address}: {what}; partitions and replicas are in {folder}; Ctrl-C ends it")
+    with stopped_by_signals(node.end):
+        node.run()
+
+
+def _nodes(cluster: str, token: bytes) -> "list[NodeInfo]":
+    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.said import List, Listing
+
+    listing = ask_node(cluster, token, List())
+    assert isinstance(listing, Listing)
+    return listing.nodes
+
+
+def _row(node: "NodeInfo") -> dict[str, object]:
+    return {
+        "node": node.address,
+        "state": "leaves" if node.leaving else "head" if node.is_head else "there",
+        "partitions": node.partitions,
+        "replicas": node.replicas,
+        "processes": node.processes,
+        "cores": node.cores,
+        "folder": node.folder,
+    }
+
+
+def _add(address: str, cluster: str, token: bytes) -> None:
+    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.said import Follow, Leave
+
+    ask_node(cluster, token, Leave(address, leaving=False))
+    ask_node(address, token, Follow(cluster))
+    say(f"{address}: joins {cluster}")
+
+
+def _remove(address: str, cluster: str, token: bytes) -> None:
+    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.said import Follow, Leave, Listing
+
+    if address not in [node.address for node in _nodes(cluster, token)]:
+        raise BadInput(f"{address}: the head at {cluster} knows no such node")
+    before = (-1, -1)
+    while True:
+        listing = ask_node(cluster, token, Leave(address))
+        assert isinstance(listing, Listing)
+        node = next((node for node in listing.nodes if node.address == address), None)
+        if node is None:
+            raise CentimeError(f"{address}: the node went away before it was empty; its partitions go on from replicas")
+        if (node.partitions, node.replicas) == (0, 0):
+            break
+        if (node.partitions, node.replicas) != before:
+            say(f"{address}: {node.partitions} partitions and {node.replicas} replicas are to move")
+        elif not any(one.processes for one in listing.nodes):
+            raise CentimeError(
+                f"{address}: {node.partitions} partitions and {node.replicas} replicas are there, and move only while"
+                " their crawl runs: start it, and give this command again"
+            )
+        before = node.partitions, node.replicas
+        sleep(LOOK_SECONDS)
+    ask_node(address, token, Follow(""))
+    ask_node(cluster, token, Leave(address, leaving=False))
+    say(f"{address}: is empty and has left {cluster}; centime cluster stop {address} ends it")
+
+
+def _stop(address: str | None, cluster: str, token: bytes) -> None:
+    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.said import End
+
+    nodes = [address] if address is not None else [node.address for node in _nodes(cluster, token)]
+    for one in sorted(nodes, key=lambda name: name == cluster):  # the head last: it is asked who is there
+        ask_node(one, token, End())
+        say(f"{one}: ends")
+
+
+def _gather(path: Path, token: bytes, *, as_json: bool) -> None:
+    from centime.cluster.nodes.gathering import gather_all
+
+    with progress(1.0, f"copying {path.name}", quiet=as_json) as step:
+        received = gather_all(path, token, step)
+    show({"folder": str(path), "received_bytes": received}, as_json=as_json)
+
+
+def _needed(target: str | None, what: str) -> str:
+    if target is None:
+        raise BadSetting(f"cluster: give {what}")
+    return target
