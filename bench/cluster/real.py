@@ -73,7 +73,7 @@ def _one_cluster(served: Served, path: Path, chance: Random, counts: Counter[str
     seeds = [served.seed_url]
     while True:
         faults = Faults(path, chance, most - sum(counts[kind] for kind in KINDS))
-        ending = _in_child(partial(_run, path, seeds, faults), faults.log)
+        ending = in_child(partial(_run, path, seeds, faults), faults.log)
         counts += faults.happened()
         if ending is not None:
             break
@@ -88,7 +88,7 @@ def _run(path: Path, seeds: list[str], faults: "Faults") -> str:
         return crawl.run(faults.look)
 
 
-def _in_child(work: Callable[[], str], log: Path) -> str | None:
+def in_child(work: Callable[[], str], log: Path) -> str | None:
     """What a forked child returns; None if it was killed."""
     answer = log.with_suffix(".answer")
     answer.unlink(missing_ok=True)

@@ -148,6 +148,11 @@ class Coordinator:
         return [keeper.process.pid for keeper in self._hub.keepers.values()]
 
     @property
+    def all_open(self) -> bool:
+        """Whether every partition crawls."""
+        return all(member.is_open for member in self._members)
+
+    @property
     def _members(self) -> list[Member]:
         return self._hub.members
 
@@ -176,7 +181,7 @@ class Coordinator:
                 self.run_facts.notes += notes
                 if self._round:  # it was started again, and the round waits for it
                     self._ask(member, full=True)
-                if all(one.is_open for one in self._members) and len(self._members) == self._count:
+                if self.all_open and len(self._members) == self._count:
                     self._folder.keep(pending={}, seeds=[])
             case Standing():
                 self._confirm(member.partition, event)

@@ -5,93 +5,31 @@ import shutil
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
+from bench.cluster.machines import TOKEN, Machine, machines, nodes_of, write_token
 from centime.cluster.beginning import cluster_run
 from centime.cluster.checking import check_any
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import read_about
 from centime.cluster.nodes import remote
 from centime.cluster.nodes.gathering import gather_all
-from centime.cluster.nodes.node import Node
-from centime.cluster.nodes.said import Follow, Leave, List, Listing
+from centime.cluster.nodes.said import Follow, Leave, List
 from centime.cluster.nodes.token import NotAdmitted, split_address
 from centime.cluster.parts import parts_of
 from centime.crawl.engine.loop import Limits
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
 
-TOKEN = b"0123456789abcdef0123456789abcdef"
 BOX = WebBox(
     hosts=6, pages=150, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0, changes_per_day=1e-6
 )
 GIVEN: dict[str, Any] = {"allow-network": ["127.0.0.0/8"], "scope": "any", "delay": 0.0, "workers": 1}
 View = Callable[[Coordinator, float], None]
-
-
-class Machine:
-    """A node in a process of its own, with a disk of its own."""
-
-    def __init__(self, disk: Path, *, head: str = "") -> None:
-        self.disk = disk
-        self._head = head
-        self.address = "127.0.0.1:0"
-        self.pid = 0
-        self.start()
-
-    def start(self) -> None:
-        """Starts the node, at the address that it had."""
-        node = Node(self.address, TOKEN, self.disk, head=self._head, is_head=not self._head)
-        self.address = node.address
-        self.pid = os.fork()
-        if not self.pid:
-            os.setpgid(0, 0)
-            try:
-                node.run()
-            finally:
-                os._exit(0)
-        node._listener.close()
-        node._selector.close()
-
-    def kill(self) -> None:
-        """Ends it with all its processes, as a machine that loses its power."""
-        if self.pid:
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self.pid = 0
-
-
-@contextmanager
-def machines(room: Path, count: int) -> Iterator[list[Machine]]:
-    """Some nodes that have all joined the first one."""
-    started = [Machine(room / "m0")]
-    try:
-        for number in range(1, count):
-            started.append(Machine(room / f"m{number}", head=started[0].address))
-        wait_for(lambda: len(nodes_of(started[0])) == count)
-        yield started
-    finally:
-        for machine in started:
-            machine.kill()
-
-
-def nodes_of(head: Machine) -> list[remote.NodeInfo]:
-    listing = remote.ask_node(head.address, TOKEN, List())
-    assert isinstance(listing, Listing)
-    return listing.nodes
-
-
-def wait_for(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    until = monotonic() + seconds
-    while not holds():
-        assert monotonic() < until, "it never came to hold"
-        sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -102,10 +40,7 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture
 def token_file(tmp_path: Path) -> Path:
-    file = tmp_path / "token"
-    file.touch(mode=0o600)
-    file.write_bytes(TOKEN)
-    return file
+    return write_token(tmp_path / "token")
 
 
 @pytest.fixture(autouse=True)

@@ -88,6 +88,7 @@ class Node:
                 raise BadInput(f"{listen}: a node listens on one address of its machine, not on all of them")
         except ValueError:  # a name
             pass
+        folder.parent.mkdir(parents=True, exist_ok=True)
         make_folder(folder)
         self._folder = folder.resolve()
         self._token = token
