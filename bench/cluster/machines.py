@@ -41,6 +41,10 @@ class Machine:
     def stop(self) -> None:
         """Ends it in good order."""
         ask_node(self.address, TOKEN, End())
+        self.wait()
+
+    def wait(self) -> None:
+        """Waits for its end."""
         os.waitpid(self.pid, 0)
         self.pid = 0
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from subprocess import PIPE, Popen
 from tempfile import TemporaryDirectory
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from bench.cluster.machines import machines, write_token
@@ -19,6 +19,7 @@ from bench.figure import Figure
 from centime.cluster.beginning import cluster_run
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import read_about
+from centime.cluster.process import cpu_seconds
 from centime.crawl.engine.loop import Limits
 from centime.lab.webbox import WebBox, serve_in_process
 
@@ -29,6 +30,7 @@ GIVEN: dict[str, Any] = {"allow-network": ["127.0.0.0/8"], "scope": "any", "dela
 PARTITIONS = 2
 TURNS = 3
 LOSE_AT = 100  # visits
+IDLE_SECONDS = 10.0
 
 
 def nodes() -> Iterator[Figure]:
@@ -92,6 +94,9 @@ def _idle(place: Path, token: Path) -> Iterator[Figure]:
         lines = Path(f"/proc/{node.pid}/smaps_rollup").read_text().splitlines()
         memory = sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
         yield Figure("memory of an idle node", memory / 1024, "MB")
+        used = cpu_seconds(node.pid)
+        sleep(IDLE_SECONDS)
+        yield Figure("CPU of an idle node", (cpu_seconds(node.pid) - used) / IDLE_SECONDS, "of a core")
         node.terminate()
 
 

@@ -1,0 +1,91 @@
+"""`centime cluster`: its nodes are started, listed, added, removed and stopped."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.cluster.machines import Machine, machines, nodes_of, wait_for, write_token
+from centime.cli.crawl import cluster
+from centime.cli.ending import run
+from centime.cli.main import app
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[list[Machine]]:
+    write_token(tmp_path / "token")
+    with machines(tmp_path, 2) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.05)
+
+
+def test_nodes_are_listed_removed_added_and_stopped(
+    nodes: list[Machine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, other = (machine.address for machine in nodes)
+    common = ["--cluster", head, "--token-file", str(tmp_path / "token")]
+
+    def listed() -> dict[str, str]:
+        assert run(app, ["cluster", "status", "--json", *common]) == 0
+        return {row["node"]: row["state"] for row in json.loads(capsys.readouterr().out)["nodes"]}
+
+    assert listed() == {head: "head", other: "there"}
+    assert run(app, ["cluster", "remove", other, *common]) == 0
+    wait_for(lambda: len(nodes_of(nodes[0])) == 1)
+    assert run(app, ["cluster", "add", other, *common]) == 0
+    wait_for(lambda: listed() == {head: "head", other: "there"})
+    assert run(app, ["cluster", "stop", *common]) == 0
+    for machine in nodes:
+        machine.wait()
+    assert run(app, ["cluster", "status", *common]) == 2
+    assert "no node answers there" in capsys.readouterr().err
+
+
+def test_a_node_with_partitions_is_not_let_go_while_no_crawl_runs(
+    nodes: list[Machine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = nodes[1].disk / "0123" / "partitions" / "00"
+    kept.mkdir(parents=True)
+    (kept / "centime.json").write_text("{}")
+    common = ["--cluster", nodes[0].address, "--token-file", str(tmp_path / "token")]
+    wait_for(lambda: nodes_of(nodes[0])[1].partitions + nodes_of(nodes[0])[0].partitions == 1)
+    assert run(app, ["cluster", "remove", nodes[1].address, *common]) == 1
+    assert "move only while their crawl runs" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["begin"], "is none of start, status"),
+        (["start", "--head", "--join", "127.0.0.1:1"], "exclude each other"),
+        (["start", "--listen", "0.0.0.0:0"], "not on all of them"),
+        (["start", "--listen", "nowhere"], "is no address of a node"),
+        (["add"], "give NODE"),
+        (["gather"], "give DIR"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = write_token(tmp_path / "token")
+    assert run(app, ["cluster", *words, "--token-file", str(token), "--folder", str(tmp_path / "n")]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_token_must_be_there_long_and_private(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    token = tmp_path / "token"
+    for content, mode, said in (
+        (None, 0, "there is no token"),
+        (b"short", 0o600, "at least"),
+        (b"x" * 32, 0o644, "chmod"),
+    ):
+        if content is not None:
+            token.write_bytes(content)
+            token.chmod(mode)
+        assert run(app, ["cluster", "status", "--token-file", str(token)]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
