@@ -1,0 +1,193 @@
+"""One process of a divided ranking: iterates over its slice of the pages (`said.py`).
+
+    python -m centime.cluster.ranking.worker SOCKET
+
+Both ways solve y = dWy + (1-d), whose solution is PageRank up to its scale: no number is shared by all pages, so
+nothing but boundary values is exchanged.
+
+    synchronous   y_i := d * sum over links j->i of y_j w_ji + (1-d), all y_j of the last iteration (Jacobi)
+    chaotic       the same in place, in the order of pages (Gauss-Seidel within a slice), with whatever values of other
+                  slices have arrived. dW contracts, so it converges with any delays, as long as each value arrives
+"""
+
+import signal
+import socket
+import sys
+from contextlib import suppress
+
+import numpy as np
+import numpy.typing as npt
+
+from centime.cluster.ranking.said import (
+    Carried,
+    Certify,
+    Finish,
+    Moved,
+    Part,
+    Pause,
+    Paused,
+    Run,
+    Share,
+    Slice,
+    Step,
+    Total,
+    ToWorker,
+    Values,
+    pack,
+    unpack_order,
+    unpack_slice,
+)
+from centime.model.graph import Offsets, Targets, Weights
+from centime.model.kernel import kernel
+from centime.processes.channel import MessageSocket
+from centime.processes.parent import die_with_parent
+from centime.rank.pull import pull
+from centime.rank.scores import Vector
+
+TELL_SHARE = 0.3  # of the mean change: smaller changes of boundary values wait for the next iteration
+MOST_UNSENT = 1 << 22
+PAUSE_SECONDS = 0.02  # for news, while own values hardly change
+Numbers = npt.NDArray[np.int32]
+
+
+class Worker:
+    """One slice and its values."""
+
+    def __init__(self, line: MessageSocket, slice_: Slice, me: int) -> None:
+        self._line = line
+        self._me = me
+        self._damping = slice_.damping
+        self._offsets: Offsets = np.frombuffer(slice_.offsets, dtype=np.int64)
+        self._sources: Targets = np.frombuffer(slice_.sources, dtype=np.int32)
+        self._weights: Weights = np.frombuffer(slice_.weights)
+        self._shares: Vector = np.frombuffer(slice_.shares)
+        self._ghosts = slice_.ghosts
+        self._needed: list[Numbers] = [np.frombuffer(some, dtype=np.int32) for some in slice_.told]
+        self._pages = len(self._offsets) - 1
+        self._values: Vector = np.ones(len(self._shares))
+        self._told: list[Vector] = [self._values[some] for some in self._needed]
+        self._brought: Vector = np.empty(self._pages)
+        self._least = 0.0
+        self._runs = self._has_news = False
+
+    def serve(self) -> None:
+        """Does what it is told until the line ends."""
+        while True:
+            self._line.flush()
+            if not self._runs:
+                self._line.wait(60.0)
+            for packed in self._line.receive():
+                self._take(unpack_order(packed))
+            if self._runs:
+                self._relax()
+
+    def _take(self, message: ToWorker) -> None:
+        match message:
+            case Values(sender, _, positions, values):
+                self._hear(sender, positions, values)
+            case Step():
+                self._step()
+            case Run(least):
+                self._runs, self._least = True, least
+            case Pause():
+                self._runs = False
+                self._say(Paused())
+            case Share():
+                self._tell(0.0, everything=True)
+                self._say(Total(float(self._own.sum())))
+            case Certify(scale):
+                self._from = self._own * scale
+                self._say(Carried(self._pull(self._values * (self._shares * scale))))
+            case Finish(left):
+                scores = self._brought + left
+                self._say(Part(scores.tobytes(), float(np.abs(scores - self._from).sum())))
+
+    @property
+    def _own(self) -> Vector:
+        return self._values[: self._pages]
+
+    def _hear(self, sender: int, positions: bytes, values: bytes) -> None:
+        heard = self._values[self._ghosts[sender] : self._ghosts[sender + 1]]
+        if positions:
+            heard[np.frombuffer(positions, dtype=np.int32)] = np.frombuffer(values)
+        else:
+            heard[:] = np.frombuffer(values)
+        self._has_news = True
+
+    def _pull(self, values: Vector) -> float:
+        return float(pull(self._offsets, self._sources, self._weights, values, self._brought, 0, self._pages))
+
+    def _step(self) -> None:
+        self._pull(self._values * self._shares)
+        fresh = self._brought + (1.0 - self._damping)
+        change = float(np.abs(fresh - self._own).sum())
+        self._own[:] = fresh
+        self._tell(0.0, everything=True)
+        self._say(Moved(change, float(fresh.sum())))
+
+    def _relax(self) -> None:
+        self._has_news = False
+        base = 1.0 - self._damping
+        change = float(relax_slice(self._offsets, self._sources, self._weights, self._shares, base, self._values))
+        self._tell(max(self._least, TELL_SHARE * change / max(1, self._pages)), everything=False)
+        self._say(Moved(change, float(self._own.sum())))
+        self._line.flush()
+        while self._line.unsent > MOST_UNSENT:
+            self._line.wait(1.0)
+            self._line.flush()
+        if change <= self._least * self._pages:
+            self._line.wait(PAUSE_SECONDS)
+
+    def _tell(self, least: float, *, everything: bool) -> None:
+        """Sends boundary values that have changed by more than `least` since they were told, or all of them."""
+        for receiver, needed in enumerate(self._needed):
+            if not len(needed):
+                continue
+            now, told = self._values[needed], self._told[receiver]
+            chosen = np.flatnonzero(np.abs(now - told) > least).astype(np.int32)
+            if everything or 3 * len(chosen) > 2 * len(needed):  # a position takes half the bytes of a value
+                told[:] = now
+                self._say(Values(self._me, receiver, b"", now.tobytes()))
+            elif len(chosen):
+                told[chosen] = now[chosen]
+                self._say(Values(self._me, receiver, chosen.tobytes(), now[chosen].tobytes()))
+
+    def _say(self, message: object) -> None:
+        self._line.say(pack(message))
+
+
+@kernel
+def relax_slice(
+    offsets: Offsets, sources: Targets, weights: Weights, shares: Vector, base: float, values: Vector
+) -> float:
+    """One iteration over the own pages, in place; returns the sum of all changes."""
+    change = 0.0
+    for page in range(len(offsets) - 1):
+        brings = 0.0
+        own = 0.0
+        for link in range(offsets[page], offsets[page + 1]):
+            source = sources[link]
+            share = shares[source] * weights[link] if len(weights) > 0 else shares[source]
+            if source == page:
+                own += share
+            else:
+                brings += share * values[source]
+        fresh = (brings + base) / (1.0 - own)
+        change += abs(fresh - values[page])
+        values[page] = fresh
+    return change
+
+
+def main(number: int | None = None) -> None:
+    """Ranks a slice on the inherited socket; the first messages are its number and the slice."""
+    die_with_parent()
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.SIG_IGN)
+    line = MessageSocket(socket.socket(fileno=int(sys.argv[1]) if number is None else number))
+    with suppress(EOFError, OSError):
+        me = int(line.first())
+        Worker(line, unpack_slice(line.first()), me).serve()
+
+
+if __name__ == "__main__":
+    main()
