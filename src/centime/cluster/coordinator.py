@@ -43,7 +43,7 @@ BUDGET_SECONDS = 5.0  # between two divisions of the budget
 LEAST_CHANGE = 0.2  # of a share of the budget, below which it stays
 IDLE_WEIGHT = 0.05  # of a partition without pages, in the division of a budget
 TELL_SHARE = 0.95  # of the mean debt: transfers above it are sent
-STILL_ROUNDS = 20  # without a frame of any partition, after which debts stay as they are
+STILL_ROUNDS = 20  # without a frame of any partition or a batch on its way, after which debts stay as they are
 FROZEN_SECONDS = 10.0  # without an answer and without work, after which the process of a partition is replaced
 SILENCE_SECONDS = 600.0  # after which a stopped run does not wait for a partition any more
 
@@ -318,7 +318,8 @@ class Coordinator:
         if self._certificate is None or not all(one.settling for one in standings):
             return
         frames = sum(one.frame for one in standings)
-        self._still = self._still + 1 if frames == self._frames else 0
+        has_arrived = sum(one.closed for one in standings) == sum(one.applied for one in standings)
+        self._still = self._still + 1 if frames == self._frames and has_arrived else 0
         self._frames = frames
         if self._still:  # what is left to send is below the threshold
             self._threshold = 1

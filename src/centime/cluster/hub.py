@@ -239,11 +239,11 @@ class Hub:
             member = self.members[partition]
             if member.ended is None and not member.is_lost:
                 yield from self._revive(member)
-        if self.is_ending:
-            return
-        if self._folder.about.replicas:
+        if self._folder.about.replicas:  # also at the end: what is told there must be stored before it leaves
             for member in self.members:
                 self._protect(member)
+        if self.is_ending:
+            return
         if not self._waiting and not self._following and all(one.is_open for one in self.members):
             move = self._placement.next_move(self._usable, self._hosting.leaving())
             if move is not None and self._can_move:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bench.cluster.machines import TOKEN, Machine, machines, nodes_of, write_token
+from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
 from centime.cluster.checking import check_any
 from centime.cluster.coordinator import Coordinator
@@ -115,6 +116,23 @@ def test_what_a_node_that_is_killed_with_its_disk_had_goes_on_from_replicas(
         about = read_about(tmp_path / "c")
         assert nodes[1].address not in (*about.homes, *about.copies)
         assert all(about.copies), "every partition has a copy again"
+        must_be_whole(tmp_path / "c")
+
+
+@pytest.mark.long
+def test_a_node_that_is_lost_while_debts_are_paid_keeps_nobody_from_paying_them(
+    served: Served, tmp_path: Path, token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "VIEW_SECONDS", 0.01)
+    with machines(tmp_path, 3) as nodes:
+
+        def lose(crawl: Coordinator, now: float) -> None:
+            if nodes[1].pid and crawl.run_facts.ending:
+                nodes[1].kill()
+
+        ending = run(served, tmp_path / "c", nodes[0], lose, partitions=3, replicas=1)
+        assert ending.startswith("everything known was read")
+        assert not nodes[1].pid
         must_be_whole(tmp_path / "c")
 
 

@@ -14,6 +14,7 @@ import typer
 from centime.cli.analyse.scored import check_figure
 from centime.cli.output import Csv, Json, is_standard_output, show
 from centime.cli.progress import Step, progress
+from centime.cli.rank.divided import check_divided, rank_on_cluster
 from centime.cli.rank.source import is_crawl_folder, read_graph
 from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError, NotReached
@@ -41,7 +42,12 @@ def _rank(
     error: Annotated[
         float, typer.Option(help="The error to certify: the sum of all errors divided by the sum of all scores.")
     ] = 1e-8,
-    method: Annotated[str, typer.Option(metavar="METHOD", help="auto, push, sliced, jacobi or gauss-seidel.")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD", help="auto, push, sliced, jacobi or gauss-seidel; with --cluster bsp (auto) or chaotic."
+        ),
+    ] = "auto",
     vector: Annotated[
         str,
         typer.Option(
@@ -71,6 +77,10 @@ def _rank(
             metavar="DIR",
             help="The folder for intermediate files of --memory. Default: one next to GRAPH, removed at the end.",
         ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="local:N", help="Divide the graph among N processes that exchange boundary values alone."),
     ] = None,
     normalise: Annotated[
         str, typer.Option(metavar="SCALE", help="mean (mean 1), sum (sum 1) or plain (Eq. 2 of the paper).")
@@ -112,6 +122,7 @@ def _rank(
       centime rank links.csv.gz --figure spread.png
       centime rank huge.graph --memory 400MB -o scores.parquet
       centime rank my-crawl --vector interest --bias xml-pages.txt
+      centime rank cnr-2000.graph --cluster local:4 --method chaotic
     """
     if top < 0:
         raise BadSetting(f"--top must be 0 or more, not {top}")
@@ -135,8 +146,12 @@ def _rank(
         )
     if memory is None and work is not None:
         raise BadSetting("--work needs --memory")
+    if cluster is not None:
+        check_divided({**options, "memory": memory, "figure": figure, "threads": threads}, cluster)
     with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
-        if memory is None:
+        if cluster is not None:
+            facts = rank_on_cluster(graph, cluster, method, common, top, output, _nearer(step, error))
+        elif memory is None:
             facts = _in_memory(graph, {**options, **common}, top, output, figure, _nearer(step, error))
         else:
             _check_capped(options)
