@@ -248,3 +248,37 @@ def test_the_spread_of_scores_becomes_a_picture(graph: Path, tmp_path: Path) -> 
     for wrong in (["spread.jpg"], ["no/spread.png"], ["folder.png"], ["other.png", "--memory", "64MB"]):
         assert rank(graph, "--figure", tmp_path / wrong[0], *wrong[1:], "-o", tmp_path / "scores.csv") == 2
     assert not (tmp_path / "scores.csv").exists()
+
+
+@pytest.mark.parametrize("method", ["bsp", "chaotic"])
+def test_a_ranking_on_a_cluster_says_what_was_exchanged(
+    method: str, graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(app, ["rank", str(graph), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    scores = tmp_path / "scores.csv"
+    words = ["--cluster", "local:2", "--method", method, "--json", "-o", str(scores)]
+    assert run(app, ["rank", str(graph), *words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [page["page"] for page in found["top"]] == [page["page"] for page in alone["top"]]
+    assert [page["score"] for page in found["top"]] == pytest.approx([page["score"] for page in alone["top"]])
+    assert found["workers"] == 2
+    assert found["exchanged_bytes"] > found["boundary_values"] > 0
+    assert len(scores.read_text().splitlines()) == 1 + found["pages"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cluster", "10.0.0.1:7400"], "give local:N"),
+        (["--cluster", "local:2", "--by", "site"], "--by does not work with --cluster"),
+        (["--cluster", "local:2", "--threads", "2"], "--threads does not work with --cluster"),
+        (["--cluster", "local:2", "--method", "push"], "bsp or chaotic"),
+        (["--method", "bsp"], "bsp"),
+    ],
+)
+def test_what_a_cluster_does_not_rank_is_refused(
+    words: list[str], said: str, graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(app, ["rank", str(graph), *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())

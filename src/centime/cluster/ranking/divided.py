@@ -55,7 +55,7 @@ SILENCE_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """What workers have told each other: bytes of messages, and boundary values."""
+    """What workers have told each other: bytes of messages without the result, and boundary values."""
 
     bytes: int
     values: int
@@ -226,8 +226,8 @@ class _Workers:
             except (OSError, EOFError) as ended:
                 raise CentimeError(f"the process of slice {key.data} died; start the ranking again") from ended
             for packed in messages:
-                self._bytes += len(packed)
                 message = unpack_answer(packed)
+                self._bytes += len(packed) if not isinstance(message, Part) else 0
                 if isinstance(message, Values):
                     self._values += len(message.values) // 8
                     self._processes[message.receiver].say(packed)

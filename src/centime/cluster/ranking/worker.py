@@ -46,7 +46,8 @@ from centime.rank.scores import Vector
 
 TELL_SHARE = 0.3  # of the mean change: smaller changes of boundary values wait for the next iteration
 MOST_UNSENT = 1 << 22
-PAUSE_SECONDS = 0.02  # for news, while own values hardly change
+STALE_SHARE = 0.3  # of the change after the last news, below which a worker waits for the next
+PAUSE_SECONDS = 0.02  # for news, at most
 Numbers = npt.NDArray[np.int32]
 
 
@@ -67,7 +68,7 @@ class Worker:
         self._values: Vector = np.ones(len(self._shares))
         self._told: list[Vector] = [self._values[some] for some in self._needed]
         self._brought: Vector = np.empty(self._pages)
-        self._least = 0.0
+        self._least = self._change_by_news = 0.0
         self._runs = self._has_news = False
 
     def serve(self) -> None:
@@ -126,7 +127,7 @@ class Worker:
         self._say(Moved(change, float(fresh.sum())))
 
     def _relax(self) -> None:
-        self._has_news = False
+        had_news, self._has_news = self._has_news, False
         base = 1.0 - self._damping
         change = float(relax_slice(self._offsets, self._sources, self._weights, self._shares, base, self._values))
         self._tell(max(self._least, TELL_SHARE * change / max(1, self._pages)), everything=False)
@@ -135,8 +136,10 @@ class Worker:
         while self._line.unsent > MOST_UNSENT:
             self._line.wait(1.0)
             self._line.flush()
-        if change <= self._least * self._pages:
-            self._line.wait(PAUSE_SECONDS)
+        if had_news:
+            self._change_by_news = change
+        if change <= max(self._least * self._pages, STALE_SHARE * self._change_by_news):
+            self._line.wait(PAUSE_SECONDS)  # most of what it would do now would be done again after the next news
 
     def _tell(self, least: float, *, everything: bool) -> None:
         """Sends boundary values that have changed by more than `least` since they were told, or all of them."""
