@@ -147,6 +147,10 @@ class Coordinator:
         """The numbers of the processes that keep replicas."""
         return [keeper.process.pid for keeper in self._hub.keepers.values()]
 
+    def standing_of(self, partition: int) -> Standing | None:
+        """What a partition has said of itself last; None if it has said nothing yet."""
+        return self._members[partition].standing
+
     @property
     def all_open(self) -> bool:
         """Whether every partition crawls."""
