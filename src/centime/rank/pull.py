@@ -104,9 +104,12 @@ def pull(
 
 
 @kernel
-def relax(offsets: Offsets, sources: Targets, weights: Weights, shares: Vector, base: Vector, solution: Vector) -> None:
-    """One iteration of Gauss-Seidel, in place."""
-    for page in range(len(solution)):
+def relax(
+    offsets: Offsets, sources: Targets, weights: Weights, shares: Vector, base: Vector, solution: Vector
+) -> float:
+    """One iteration of Gauss-Seidel, in place, over the pages that have offsets; returns the sum of all changes."""
+    changed = 0.0
+    for page in range(len(offsets) - 1):
         brings = 0.0
         own = 0.0
         for link in range(offsets[page], offsets[page + 1]):
@@ -116,4 +119,7 @@ def relax(offsets: Offsets, sources: Targets, weights: Weights, shares: Vector, 
                 own += share
             else:
                 brings += share * solution[source]
-        solution[page] = (brings + base[page]) / (1.0 - own)
+        fresh = (brings + base[page]) / (1.0 - own)
+        changed += abs(fresh - solution[page])
+        solution[page] = fresh
+    return changed

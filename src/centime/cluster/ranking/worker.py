@@ -38,10 +38,9 @@ from centime.cluster.ranking.said import (
     unpack_slice,
 )
 from centime.model.graph import Offsets, Targets, Weights
-from centime.model.kernel import kernel
 from centime.processes.channel import MessageSocket
 from centime.processes.parent import die_with_parent
-from centime.rank.pull import pull
+from centime.rank.pull import pull, relax
 from centime.rank.scores import Vector
 
 TELL_SHARE = 0.3  # of the mean change: smaller changes of boundary values wait for the next iteration
@@ -68,6 +67,7 @@ class Worker:
         self._values: Vector = np.ones(len(self._shares))
         self._told: list[Vector] = [self._values[some] for some in self._needed]
         self._brought: Vector = np.empty(self._pages)
+        self._base: Vector = np.full(self._pages, 1.0 - self._damping)
         self._least = self._change_by_news = 0.0
         self._runs = self._has_news = False
 
@@ -120,7 +120,7 @@ class Worker:
 
     def _step(self) -> None:
         self._pull(self._values * self._shares)
-        fresh = self._brought + (1.0 - self._damping)
+        fresh = self._brought + self._base
         change = float(np.abs(fresh - self._own).sum())
         self._own[:] = fresh
         self._tell(0.0, everything=True)
@@ -128,8 +128,7 @@ class Worker:
 
     def _relax(self) -> None:
         had_news, self._has_news = self._has_news, False
-        base = 1.0 - self._damping
-        change = float(relax_slice(self._offsets, self._sources, self._weights, self._shares, base, self._values))
+        change = float(relax(self._offsets, self._sources, self._weights, self._shares, self._base, self._values))
         self._tell(max(self._least, TELL_SHARE * change / max(1, self._pages)), everything=False)
         self._say(Moved(change, float(self._own.sum())))
         self._line.flush()
@@ -157,28 +156,6 @@ class Worker:
 
     def _say(self, message: object) -> None:
         self._line.say(pack(message))
-
-
-@kernel
-def relax_slice(
-    offsets: Offsets, sources: Targets, weights: Weights, shares: Vector, base: float, values: Vector
-) -> float:
-    """One iteration over the own pages, in place; returns the sum of all changes."""
-    change = 0.0
-    for page in range(len(offsets) - 1):
-        brings = 0.0
-        own = 0.0
-        for link in range(offsets[page], offsets[page + 1]):
-            source = sources[link]
-            share = shares[source] * weights[link] if len(weights) > 0 else shares[source]
-            if source == page:
-                own += share
-            else:
-                brings += share * values[source]
-        fresh = (brings + base) / (1.0 - own)
-        change += abs(fresh - values[page])
-        values[page] = fresh
-    return change
 
 
 def main(number: int | None = None) -> None:
