@@ -83,6 +83,7 @@ LARGEST_PAGE = 2**31 - 2
 CONFIDENCE = 0.9
 _INSPECTED = 4  # pages at most, for each page requested
 _SAMPLE = 8192
+_LAST_TICK = 2**32 - 1
 
 
 class RefreshBook:
@@ -314,6 +315,23 @@ class RefreshBook:
         np.minimum(reads, np.uint32(time * TICKS), out=reads)
         t.facts[CLOCK] = time
         set_clocks(self._calendar, time)
+        if limit:
+            self.refile(now, importance)
+
+    def reach_back(self, began: float, now: float, importance: OfPages) -> None:
+        """Counts seconds from `began` on, if that is earlier, so that older reads are evidence too; all pages are filed
+        anew. Takes time proportional to the number of pages.
+        """
+        t = self._t
+        ticks = math.floor((self.began - began) * TICKS)
+        if ticks <= 0:
+            return
+        limit = int(t.counts[LIMIT])
+        reads = t.records["read"][:limit]
+        reads[:] = np.minimum(reads.astype(np.int64) + ticks, _LAST_TICK).astype(np.uint32)
+        self.began -= ticks / TICKS
+        t.facts[CLOCK] += ticks / TICKS
+        set_clocks(self._calendar, float(t.facts[CLOCK]))
         if limit:
             self.refile(now, importance)
 
