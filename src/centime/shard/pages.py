@@ -283,6 +283,8 @@ def _known_volatile(before: Record, marks: Mark, *, learned: bool, named: bool) 
 
 def _refused(reasons: bytes) -> str:
     """The refused links of a visit, by reason."""
+    if not reasons:
+        return ""
     counts = Counter(reason % TEXT_FOLLOWS for reason in reasons)
     return " ".join(f"{Reason(reason).label}={counts[reason]}" for reason in sorted(counts))
 

@@ -131,8 +131,7 @@ class Refreshing:
             verdict, seconds = self._verdict(one, before, hosts)
             verdicts.append(verdict)
             since.append(seconds)
-        for one, verdict in zip(observed, verdicts, strict=True):
-            self._use_max_age(one, verdict, hosts)  # before the read is recorded: a claim counts from the first read on
+        self._use_max_ages(observed, verdicts, hosts)  # before the reads are recorded: a claim counts from the first on
         self.book.record(
             pages,
             np.array([one.host for one in observed], dtype=np.int64),
@@ -184,19 +183,24 @@ class Refreshing:
             believed=believed,
         )
 
-    def _use_max_age(self, one: Filed, verdict: Verdict, hosts: Hosts) -> None:
-        """Takes the period of the server's cache header as evidence, weighted by how right its host was before."""
-        period = period_of_max_age(one.visit.fresh_for)
-        if period is None:
-            return
-        host, page = hosts[one.host], np.array([one.visit.page], dtype=np.int64)
-        if verdict == Verdict.FIRST:
-            self.book.claim(page, np.array([period]), np.array([weight(host.claims)]))
-        elif one.record.visits == JUDGED_AFTER:
-            _, low, high = self.book.rates(page)
-            right = frequency_verdict(period, float(low[0]), float(high[0]))
-            if right is not None:
-                host.claims = verified(host.claims, right)
+    def _use_max_ages(self, observed: Sequence[Filed], verdicts: Sequence[Verdict], hosts: Hosts) -> None:
+        """Takes the periods of servers' cache headers as evidence, weighted by how right their hosts were before."""
+        claims: list[tuple[PageId, float, float]] = []
+        for one, verdict in zip(observed, verdicts, strict=True):
+            period = period_of_max_age(one.visit.fresh_for)
+            if period is None:
+                continue
+            host = hosts[one.host]
+            if verdict == Verdict.FIRST:
+                claims.append((one.visit.page, period, weight(host.claims)))
+            elif one.record.visits == JUDGED_AFTER:
+                _, low, high = self.book.rates(np.array([one.visit.page], dtype=np.int64))
+                right = frequency_verdict(period, float(low[0]), float(high[0]))
+                if right is not None:
+                    host.claims = verified(host.claims, right)
+        if claims:
+            pages, periods, weights = zip(*claims, strict=True)
+            self.book.claim(np.array(pages, dtype=np.int64), np.array(periods), np.array(weights))
 
     # ---- what is due
 

@@ -4,6 +4,7 @@ A position is the number of the WARC file in the order of names, times POSITIONS
 """
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -15,6 +16,7 @@ from centime.model.errors import BadInput
 
 POSITIONS = 1 << 44
 ENDINGS = (".warc", ".warc.gz")
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
 
 
 class WaczSource:
@@ -29,7 +31,7 @@ class WaczSource:
         try:
             with zipfile.ZipFile(path) as archive:
                 entries = [one for one in archive.infolist() if one.filename.lower().endswith(ENDINGS)]
-        except (zipfile.BadZipFile, OSError, ValueError) as wrong:
+        except DAMAGE as wrong:
             raise BadInput(f"{path}: this is no whole zip file: {wrong}") from wrong
         if not entries:
             raise BadInput(f"{path}: this zip file has no WARC files in it, as a WACZ file has")
@@ -49,7 +51,7 @@ class WaczSource:
                         self._records = WarcRecords(cast("BinaryIO", file), entry.file_size)
                         for end, item in findings_of(self._records, within, self._reading):
                             yield number * POSITIONS + end, item
-                except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as wrong:
+                except DAMAGE as wrong:
                     yield (number + 1) * POSITIONS, Trouble(f"{entry.filename} is damaged from here on: {wrong}")
                 self._before += entry.file_size
                 self._records, within = None, 0

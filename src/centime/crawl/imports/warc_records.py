@@ -62,11 +62,16 @@ class WarcRecords:
             yield from self._plain(position)
 
     def _bytes(self, at: int, count: int) -> bytes:
-        """Bytes of the file; fewer at its end."""
+        """Bytes of the file; fewer at its end. What is at hand is not read again: a file in a zip file must not go
+        back.
+        """
         offset = at - self._begin
         if offset < 0 or offset + count > len(self._buffer):
-            self._file.seek(at)
-            self._begin, self._buffer, offset = at, self._file.read(max(count, READ)), 0
+            kept = self._buffer[offset:] if 0 <= offset <= len(self._buffer) else b""
+            if not kept:
+                self._file.seek(at)
+            more = self._file.read(max(count, READ) - len(kept))
+            self._begin, self._buffer, offset = at, kept + more, 0
         return self._buffer[offset : offset + count]
 
     def _packed(self, at: int) -> Iterator[tuple[int, WarcRecord | Trouble]]:
