@@ -9,7 +9,7 @@ is made canonical, and all pages become known; and into one of a few sites, as p
 has of theirs. All records of the file count, as people count them; visits are given besides. The same visits as CDXJ,
 and as WARC with bodies, are measured too.
 
-Trap: what the kernels take to compile is not counted: a small file is imported first.
+Trap: what it takes until the kernels are compiled is not counted: a smaller file is imported first.
 """
 
 import gzip
@@ -24,7 +24,7 @@ from centime.crawl.engine.opening import open_writer
 from centime.crawl.imports.importing import ImportReport, importing
 
 PAGES, PAGES_OF_HOST, LINKS = 20_000, 25, 60
-WARM = 200
+WARM = 4_000
 BEGAN = 1_760_000_000
 
 

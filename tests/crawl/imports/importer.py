@@ -21,10 +21,16 @@ Step = Callable[[float, str], None]
 
 
 def imported(
-    folder: Path, *paths: Path, form: str = "", keep: Any = "none", step: Step = lambda done, what: None, **given: Any
+    folder: Path,
+    *paths: Path,
+    form: str = "",
+    keep: Any = "none",
+    step: Step = lambda done, what: None,
+    seed: str = SEED,
+    **given: Any,
 ) -> ImportReport:
     """Imports files, and checks the crawl."""
-    seeds = () if folder.exists() else (SEED,)
+    seeds = () if folder.exists() else (seed,)
     with open_writer(folder, seeds, given) as opened, importing(opened, keep=keep) as importer:
         report = importer.run(importer.sources(paths, form), step)
     assert not check_crawl(folder).problems

@@ -89,7 +89,5 @@ def moment_of(text: str) -> float:
 
 def moment_of_digits(text: str) -> float:
     """The same for YYYYMMDDhhmmss, as indexes have it."""
-    try:
-        return datetime.strptime(text[:14].ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
+    digits = text[:14].ljust(14, "0")
+    return moment_of(f"{digits[:8]}T{digits[8:]}") if digits.isascii() and digits.isdigit() else 0.0

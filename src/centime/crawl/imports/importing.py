@@ -169,8 +169,9 @@ class Importer:
         url = self._maker.url_of(finding)
         if url in self._pending and (finding.body is not None or finding.hrefs is not None or finding.revisits):
             self._write(key, self._shard.imports.get(key, 0))  # it is compared with the visit before
-        refusal = self._maker.refusal(url, finding)
-        made = None if refusal else self._maker.made(url, finding)
+        page = self._maker.page_of(url)
+        refusal = self._maker.refusal(url, page, finding)
+        made = None if refusal else self._maker.made(url, page, finding)
         if made is None:
             self.report.left_out[refusal or "failure"] += 1
             return

@@ -77,25 +77,28 @@ class VisitMaker:
 
     def out_of_scope(self, url: str) -> str:
         """Why the crawl does not accept a canonical URL that it does not know, in a word; empty if it does."""
-        if self._shard.pages.table.find_one(fingerprint(url)) is not None:
+        if self.page_of(url) is not None:
             return ""
         reason = self._links.scope.reason(url)
         return "" if reason is None else reason.label
+
+    def page_of(self, url: str) -> PageId | None:
+        """The number of the page with a canonical URL, if it is known."""
+        return self._shard.pages.table.find_one(fingerprint(url)) if url else None
 
     def refusal_as_written(self, url: str) -> str:
         """The same for a URL as a file has it."""
         own = canonical(url)
         return "not the URL of a page" if own is None else self.out_of_scope(own)
 
-    def refusal(self, url: str, finding: Finding) -> str:
-        """Why a visit is left out, in a word or two; empty if it is not."""
+    def refusal(self, url: str, page: PageId | None, finding: Finding) -> str:
+        """Why a visit is left out, in a word or two; empty if it is not. `page` is its page if that is known."""
         if not url:
             return "not the URL of a page"
         if not finding.only_links and not EARLIEST < finding.time < self._latest:
             return "no possible time"
         if url.endswith("/robots.txt") and url.count("/") == 3:
             return "robots.txt"
-        page = self._shard.pages.table.find_one(fingerprint(url))
         if page is not None:
             last = self._shard.pages.records.last_time(page)
             if last and (finding.only_links or finding.time <= last):
@@ -103,24 +106,25 @@ class VisitMaker:
             return "" if finding.revisits is None else self._doubt(page, finding.revisits)
         if finding.revisits is not None:
             return "revisit of nothing"
-        if reason := self.out_of_scope(url):
-            return reason
+        reason = self._links.scope.reason(url)
+        if reason is not None:
+            return reason.label
         if self._type(finding).startswith(PARTS):
             return "part of a page"
         return ""
 
-    def made(self, url: str, finding: Finding) -> Made | None:
+    def made(self, url: str, page: PageId | None, finding: Finding) -> Made | None:
         """The visit of a page that is not refused; None if its outcome says nothing of the page now."""
         outcome = Outcome.UNCHANGED if finding.revisits is not None else outcome_of(finding.status, conditional=False)
         if outcome not in IMPORTED:
             return None
-        page = self._shard.pages.table.find_one(fingerprint(url))
-        known = page is not None and self._shard.pages.last(page) is not None
-        lease = self._shard.lease_of(page, url) if page is not None and known else Lease(NOWHERE, url)
         if finding.body is not None or finding.revisits is not None:
+            known = page is not None and self._shard.pages.records.last_time(page)
+            lease = self._shard.lease_of(page, url) if page is not None and known else Lease(NOWHERE, url)
             whole = self._whole(lease, finding, outcome)
             return Made(url, finding.time, pack(whole), Knowledge.WHOLE)
-        foreign, knowledge = self._foreign(lease, finding, outcome)
+        depth = 0 if page is None else int(self._shard.pages.origin(page)["depth"])
+        foreign, knowledge = self._foreign(Lease(NOWHERE, url, depth), finding, outcome)
         return Made(url, finding.time, pack(foreign), knowledge)
 
     def _doubt(self, page: PageId, original: float) -> str:
