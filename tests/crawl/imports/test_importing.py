@@ -1,6 +1,7 @@
 """Visits of archives become visits of the crawl, at their own times, each once."""
 
 import gzip
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -163,6 +164,10 @@ def test_bodies_are_kept_if_that_is_wanted_and_stay_where_they_are_if_not(tmp_pa
     with open_crawl(tmp_path / "kept") as crawl:
         assert [len(crawl.versions(page(number))) for number in (1, 2)] == [4, 1]
     assert not (tmp_path / "not" / "versions").exists()
+    place = history(tmp_path / "not", page(1))[-1].detail.removeprefix(f"its body is in {archive} at byte ")
+    with archive.open("rb") as file:
+        file.seek(int(place))
+        assert b"page 1 says 3" in zlib.decompressobj(31).decompress(file.read())
     imported(tmp_path / "archived", archive, keep="all")
     assert len(list((tmp_path / "archived" / "bodies").glob("*.warc.gz"))) == 1
 

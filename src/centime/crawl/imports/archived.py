@@ -37,20 +37,23 @@ class WarcSource:
         """The visits behind a position."""
         with self._path.open("rb", buffering=0) as file:
             self._records = WarcRecords(file, self.size)
-            yield from findings_of(self._records, position, self._reading)
+            yield from findings_of(self._records, position, self._reading, str(self._path.absolute()))
 
     def place(self) -> int:
         """How far the file was read."""
         return 0 if self._records is None else self._records.at
 
 
-def findings_of(records: WarcRecords, position: int, reading: Reading) -> Iterator[tuple[int, Item]]:
-    """The visits that records behind a position are."""
+def findings_of(records: WarcRecords, position: int, reading: Reading, name: str) -> Iterator[tuple[int, Item]]:
+    """The visits that records behind a position are; `name` is that of their file."""
     for end, record in records.read(position):
         if isinstance(record, Trouble):
             yield end, record
         else:
-            yield end, _finding(record, reading)
+            item = _finding(record, reading)
+            if isinstance(item, Finding) and item.body is not None:
+                item = item._replace(place=f"{name} at byte {record.at}")
+            yield end, item
 
 
 def _finding(record: WarcRecord, reading: Reading) -> Item:

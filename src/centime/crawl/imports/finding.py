@@ -25,6 +25,7 @@ class Finding(NamedTuple):
     size: int = 0  # bytes of the body
     revisits: float | None = None  # of a revisit: the time of the capture with the same body, 0 if unknown
     only_links: bool = False  # there was no visit
+    place: str = ""  # of the body, in words
 
 
 class Trouble(NamedTuple):

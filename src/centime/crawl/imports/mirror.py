@@ -64,7 +64,8 @@ class MirrorSource:
         if kind in types:
             headers.append(("content-type", types[kind]))
         cut = len(body) > self._most_bytes
-        return Finding(url, max(found.st_ctime, found.st_mtime), 200, tuple(headers), body[: self._most_bytes], cut)
+        time, place = max(found.st_ctime, found.st_mtime), str(path.absolute())
+        return Finding(url, time, 200, tuple(headers), body[: self._most_bytes], cut, place=place)
 
     def _url(self, path: Path) -> str:
         """The URL of a file; empty if it stands outside the folders of hosts."""

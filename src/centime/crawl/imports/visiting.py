@@ -151,7 +151,10 @@ class VisitMaker:
         chains = cast(Chains, self._stored)
         lease = msgspec.structs.replace(lease, doubt=False)
         made = _at_once(visit(lease, chains, self._links, self._keeper, None, self._needs, self._part))
-        return msgspec.structs.replace(made, page=NOWHERE)
+        detail = made.detail
+        if self._keeper is None and finding.place and outcome is Outcome.READ and not (made.is_sitemap or detail):
+            detail = f"its body is in {finding.place}"
+        return msgspec.structs.replace(made, page=NOWHERE, detail=detail)
 
     def _foreign(self, lease: Lease, finding: Finding, outcome: Outcome) -> tuple[Visit, Knowledge]:
         found, knowledge = NO_LINKS, Knowledge.SEEN

@@ -43,13 +43,16 @@ class WaczSource:
     def items(self, position: int) -> Iterator[tuple[int, Item]]:
         """The visits behind a position."""
         first, within = divmod(position, POSITIONS)
+        inside = self._path.absolute()
         self._before = sum(entry.file_size for entry in self._entries[:first])
         with zipfile.ZipFile(self._path) as archive:
             for number, entry in enumerate(self._entries[first:], first):
                 try:
                     with archive.open(entry) as file:  # it can seek, also if the entry is compressed
                         self._records = WarcRecords(cast("BinaryIO", file), entry.file_size)
-                        for end, item in findings_of(self._records, within, self._reading):
+                        for end, item in findings_of(
+                            self._records, within, self._reading, f"{inside}/{entry.filename}"
+                        ):
                             yield number * POSITIONS + end, item
                 except DAMAGE as wrong:
                     yield (number + 1) * POSITIONS, Trouble(f"{entry.filename} is damaged from here on: {wrong}")

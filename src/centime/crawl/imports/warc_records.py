@@ -39,6 +39,7 @@ class WarcRecord(NamedTuple):
 
     head: bytes
     content: bytes
+    at: int = 0  # where it begins in the file, or the member that it is in
 
 
 class _Lies(Exception):
@@ -92,8 +93,8 @@ class WarcRecords:
                 data = stream.decompress(window, PIECE)
                 record = _only_record(data) if stream.eof else None
                 if record is not None:  # the common case, without the way around
-                    at += len(window) - len(stream.unused_data)
-                    yield at, record
+                    begin, at = at, at + len(window) - len(stream.unused_data)
+                    yield at, record._replace(at=begin)
                     continue
                 for end, record in self._of_member(at, window, stream, data):
                     if record is not None:
@@ -115,7 +116,7 @@ class WarcRecords:
             ended = stream.eof and used == len(rest)
             end = fed - len(stream.unused_data) if stream.eof else at
             for number, record in enumerate(records, 1):
-                yield (end if ended and number == len(records) else at), record
+                yield (end if ended and number == len(records) else at), record._replace(at=at)
             if stream.eof:
                 if not ended:
                     raise _Lies("its length is another than its head says")
@@ -173,7 +174,7 @@ class WarcRecords:
                 if content[length:] != _END or (behind.strip(b"\r\n\0") and not behind.lstrip().startswith(b"WARC/")):
                     raise _Lies("its length is another than its head says")
                 end = begin + length + len(_END)
-                yield end, WarcRecord(head, content[:length])
+                yield end, WarcRecord(head, content[:length], at)
                 at = end
             except _Lies as wrong:
                 start, at = at, self._next_plain(at + 1)
