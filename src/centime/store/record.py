@@ -1,7 +1,8 @@
 """The record of one visit: the Refresh-Data and the Status-Data of the Xyleme paper (Section 4)."""
 
-from dataclasses import dataclass
 from enum import IntFlag
+
+import msgspec
 
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind, Presence
@@ -32,8 +33,7 @@ OF_CONTENT = (  # the same as long as it is
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One visit, and what is known about the page after it. Times are seconds since the epoch, 0 if unknown."""
 
     page: PageId
