@@ -53,7 +53,7 @@ def _shares(process: str, budget: float, seed: int) -> tuple[float, float, float
     each_second = budget * PAGES / DAY
     policy = Remembered(history, RefreshSettings(budget=each_second))
     Run(history, policy, each_second, warm=WARM_DAYS[budget] * DAY, tick=TICKS[budget]).advance(history.end)
-    _, low, high = policy.book.rates(np.arange(PAGES))
+    low, high = policy.book.bounds(np.arange(PAGES))
     within = (low <= history.rates) & (history.rates <= high)
     own = []
     for reads in policy.reads:

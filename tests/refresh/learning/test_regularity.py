@@ -52,7 +52,7 @@ def simulated(changes: Changes, correlated: bool) -> tuple[float, list[Dispersio
         book.record(one, one // 50, time, np.array([verdict]), np.zeros(1), np.ones(1), importance[one])
         if number % PAGES == 0:
             book.refile(time, lambda pages: importance[pages])
-    _, low, high = book.rates(np.arange(PAGES))
+    low, high = book.bounds(np.arange(PAGES))
     found = [
         dispersion(np.array([time for time, _ in reads]), np.array([changed for _, changed in reads])) for reads in own
     ]

@@ -1,5 +1,6 @@
 """The estimated freshness of a page's copy, the page's change rate, and when another read is worth its cost."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,14 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     pages = np.array([page], dtype=np.int64)
     if not book.contains(pages)[0]:
         return {}
-    mean, low, high = (float(rate[0]) * DAY for rate in book.rates(pages))
+    low, high = (float(rate[0]) * DAY for rate in book.bounds(pages))
     value = shard.value(pages)
     shape, scale = (float(value[0]) for value in book.beliefs(pages, value))
     age = max(0.0, now - float(book.read_times(pages)[0]))
     pattern = change_pattern(opened, page, host)
     facts: dict[str, Any] = {
-        "changes_per_day": mean,
-        "changes_per_day_90_percent": [low, high],
+        "changes_per_day": min(max(float(book.rates(pages)[0][0]) * DAY, low), high),
+        "changes_per_day_90_percent": [low, high if math.isfinite(high) else None],
         "irregular": IRREGULAR.get(pattern, True),
         "change_pattern": str(pattern),
         "age_seconds": age,
