@@ -9,7 +9,8 @@ import numpy as np
 
 from bench.figure import Figure
 from bench.refresh_processes import BUDGETS, MEASURED_DAYS, PAGES, SEEDS, TICKS, WARM_DAYS
-from centime.crawl.report.planning.freshness import IRREGULAR
+from centime.crawl.report.planning.freshness import CRAWL_SAMPLE, IRREGULAR
+from centime.model.ids import page_ids
 from centime.refresh.learning.regularity import Pattern, dispersion, pattern_of, pooled
 from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
@@ -63,7 +64,11 @@ def _shares(process: str, budget: float, seed: int) -> tuple[float, float, float
         host: pooled(own[page] for page in np.flatnonzero(history.hosts == host))
         for host in set(history.hosts.tolist())
     }
-    patterns = [pattern_of(one, hosts[host]) for one, host in zip(own, history.hosts.tolist(), strict=True)]
+    crawl = pooled(own[:: PAGES // CRAWL_SAMPLE])
+    patterns = [
+        Pattern.RHYTHM if page in policy.beats else pattern_of(own[page], hosts[host], lambda: crawl)
+        for page, host in zip(page_ids(np.arange(PAGES)), history.hosts.tolist(), strict=True)
+    ]
     irregular = np.array([IRREGULAR.get(pattern, True) is True for pattern in patterns])
     unknown = np.array([pattern is Pattern.UNKNOWN for pattern in patterns])
     return float(within.mean()), float((within | irregular).mean()), float((within | irregular | unknown).mean())
