@@ -398,8 +398,14 @@ class RefreshBook:
         """
         settings = self._settings
         weight = settings.alpha + settings.beta if settings.policy == "optimal" else 1.0
-        cost = self._t.sums[0, COSTS] / len(self) if settings.by_bytes and len(self) else 1.0
-        return weight / (self._means(np.asarray(hosts, dtype=np.int64)) * max(cost, 1.0))
+        return weight / (self._means(np.asarray(hosts, dtype=np.int64)) * self.mean_cost)
+
+    @property
+    def mean_cost(self) -> float:
+        """The mean cost of a read over all pages: bytes, or 1 if the budget counts pages."""
+        if not self._settings.by_bytes or not len(self):
+            return 1.0
+        return max(float(self._t.sums[0, COSTS]) / len(self), 1.0)
 
     def earliest(self) -> float:
         """Time at which `inspect` has work again: the time of the last inspection if it has work now, infinity if the
