@@ -90,8 +90,8 @@ class Refreshing:
     def spend(self, now: float, pages: int, wire_bytes: int) -> None:
         """Counts what visits cost, and corrects the budget of the book."""
         rules = self.settings.refresh_settings()
-        unit = wire_bytes / pages if rules.by_bytes and pages else 1.0
-        if self.settings.continuous and self.spending.observe(now, pages * unit, rules.budget, unit):
+        spent = wire_bytes if rules.by_bytes else pages
+        if self.settings.continuous and self.spending.observe(now, spent, rules.budget, self.book.mean_cost):
             self.book.configure(self._rules())
 
     # ---- what visits show
