@@ -56,7 +56,7 @@ def _cluster(
     token_file: TokenFile = None,
     as_json: Json = False,
 ) -> None:
-    """Starts, lists and stops the nodes of a cluster.
+    """Runs and lists the nodes of a cluster.
 
     A node is a process that runs partitions of crawls on its machine. One of them is the head, which the others join.
     `centime crawl DIR --cluster ADDRESS:PORT` then crawls on all of them.
@@ -68,7 +68,7 @@ def _cluster(
     add       lets a node join the head; crawls that run move partitions to it
     remove    moves all partitions and replicas away from a node, then lets it go
     stop      ends a node; without NODE all of them
-    gather    copies the partitions of a crawl from their nodes into DIR, for reports
+    gather    copies the partitions of a crawl into DIR, for reports
 
     Examples:
 
