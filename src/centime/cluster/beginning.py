@@ -16,14 +16,15 @@ from centime.cluster.folder import (
     open_cluster,
     refuse_plain,
 )
+from centime.cluster.opening import settings_of, totals_in
 from centime.crawl.engine.assembly import new_ledger
 from centime.crawl.engine.loop import Limits
 from centime.crawl.engine.memory import half_of_memory
 from centime.model.errors import BadInput, BadSetting
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
-from centime.settings.reading import decode_settings, settings_from
-from centime.store.folder import is_crawl, read_about
+from centime.settings.reading import settings_from
+from centime.store.folder import is_crawl
 
 USUAL_PARTITIONS = 16
 
@@ -59,20 +60,20 @@ def cluster_run(
         options = about.pending | dict(given)
         words = [*about.seeds, *(word for word in seeds if word not in about.seeds)]
         settings = _settings(folder, options, about.partitions, where)
-        totals = {name: _total(settings, name) for name in DIVIDED if name in options}
+        totals = totals_in(settings, options)
         before = {"most-memory": float(half_of_memory()), "workers": float(about.partitions)} | about.totals
         where_to, copies = cluster or about.cluster, about.replicas if replicas is None else replicas
         _refuse_replicas(copies, where_to, settings)
         folder.keep(pending=options, seeds=words, totals=before | totals, cluster=where_to, replicas=copies)
         shared = {name: value for name, value in options.items() if name not in DIVIDED}
-        yield Coordinator(folder, words, shared, limits, where=where, trust=trust, clock=clock)
+        yield Coordinator(folder, words, shared, settings, limits, where=where, trust=trust, clock=clock)
 
 
 def _settings(folder: ClusterFolder | None, given: Mapping[str, Any], partitions: int, where: str) -> CrawlSettings:
     """The settings of the crawl with new options; BadSetting if one is refused."""
     start = CrawlSettings()
-    if folder is not None and is_crawl(first := folder.folder_of(0)):
-        start = decode_settings(read_about(first).settings, where=str(first))
+    if folder is not None and is_crawl(folder.folder_of(0)):
+        start = settings_of(folder.path)
     settings = settings_from(dict(given) | {"partitions": partitions}, where=where, start=start)
     new_ledger(settings, None)
     return settings
@@ -85,8 +86,3 @@ def _refuse_replicas(replicas: int, cluster: str, settings: CrawlSettings) -> No
         raise BadSetting("replicas: a replica is kept by another node; give --cluster local:2 or more")
     if replicas and settings.keep != "none":
         raise BadSetting("replicas: stored bodies have no replica yet; give --keep none, or no --replicas")
-
-
-def _total(settings: CrawlSettings, name: str) -> float | None:
-    value: float | None = getattr(settings, name.replace("-", "_"))
-    return None if value is None else float(value)

@@ -55,6 +55,11 @@ def nodes_of(cluster: str) -> int:
     return int(number)
 
 
+def node_of(partition: int, cluster: str) -> int:
+    """The node that runs a partition."""
+    return partition % nodes_of(cluster)
+
+
 def is_cluster(path: Path) -> bool:
     """Whether this folder is a crawl in partitions."""
     return (path / CLUSTER).is_file()

@@ -7,19 +7,20 @@ too, and partitions then ask it what it has.
 """
 
 import selectors
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from socket import socket
 from typing import NamedTuple
 
-from centime.cluster.folder import ClusterFolder, nodes_of
+from centime.cluster.folder import ClusterFolder, node_of, nodes_of
 from centime.cluster.keeper import Keeper, Restore, Restored
 from centime.cluster.keeper import unpack_answer as unpack_from_keeper
 from centime.cluster.keepers import KeeperProcess, keeper_of
 from centime.cluster.member import Member
 from centime.cluster.message import Acknowledged, Sent
-from centime.cluster.order import Answer, Begin, Ended, Failed, Opened, Resume, Standing, pack, unpack_answer
-from centime.cluster.replica import Copied, Dropped, Look, Tail
+from centime.cluster.order import Answer, Begin, Carried, Ended, Failed, Opened, Resume, Standing, pack, unpack_answer
+from centime.cluster.replica import Copied, Dropped, Look, Stored, Tail
 from centime.files.disk import make_folder
 from centime.model.errors import CentimeError
 from centime.processes.open_files import raise_limit
@@ -35,7 +36,7 @@ class Again(NamedTuple):
     before: Member
 
 
-Event = tuple[Member, Opened | Standing | Failed | Ended | Again]
+Event = tuple[Member, Opened | Standing | Carried | Failed | Ended | Again]
 
 
 class Hub:
@@ -47,6 +48,7 @@ class Hub:
         self._now = now
         self._selector = selectors.DefaultSelector()
         self._restarts = 0
+        self.between_nodes = Counter[str]()  # bytes to and from processes of other nodes: batches, tails, copies
         self._opened: set[int] = set()  # partitions that were open in this run
         self.members: list[Member] = []
         self.keepers: list[KeeperProcess] = []  # by node
@@ -120,13 +122,18 @@ class Hub:
         match message:
             case Sent() | Acknowledged():
                 receiver = self.members[message.receiver]
+                if self._node_of(member) != self._node_of(receiver):
+                    self.between_nodes["batches"] += len(packed)
                 if receiver.ended is None:
                     receiver.say(packed)
             case Look() | Copied() | Dropped() | Tail():
+                self.between_nodes["tails" if isinstance(message, Tail) else "copies"] += len(packed)
                 self._keeper_of(member).say(packed)
             case Standing():
                 member.standing = message
                 member.last = message if message.facts is not None else member.last
+                yield member, message
+            case Carried():
                 yield member, message
             case Opened():
                 member.is_open = True
@@ -139,6 +146,7 @@ class Hub:
 
     def _take_from_keeper(self, packed: bytes) -> Iterator[Event]:
         answer = unpack_from_keeper(packed)
+        self.between_nodes["tails" if isinstance(answer, Stored) else "copies"] += len(packed)
         member = self.members[answer.partition]
         if not isinstance(answer, Restored):
             if member.ended is None and member.incarnation == answer.incarnation:
@@ -169,6 +177,9 @@ class Hub:
         keeper = KeeperProcess(node, self._folder.path / "replicas", self._sockets)
         self._selector.register(keeper, READ_WRITE, keeper)
         return keeper
+
+    def _node_of(self, member: Member) -> int:
+        return node_of(member.partition, self._folder.about.cluster)
 
     def _keeper_of(self, member: Member) -> KeeperProcess:
         return self.keepers[keeper_of(member.partition, len(self.keepers))]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from centime.cluster.folder import is_cluster, partition_folders, read_about
+from centime.cluster.folder import is_cluster, read_about
 from centime.cluster.global_rows import GlobalRows
 from centime.cluster.merging import Facts, Rows, merged_facts, merged_rows
+from centime.cluster.opening import folders_of
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.notify.delivery import read_troubles
 from centime.crawl.report.changes import Changes, atom, find_changes, newest_first
@@ -25,7 +26,7 @@ from centime.crawl.report.export import export
 from centime.crawl.report.graph import LinkedPages, linked_pages
 from centime.crawl.report.host_report import ORDERS as HOST_ORDERS
 from centime.crawl.report.host_report import host_table
-from centime.crawl.report.opening import check_folder, look_at
+from centime.crawl.report.opening import look_at
 from centime.crawl.report.page import about_page
 from centime.crawl.report.planning.waiting import LEVELS
 from centime.crawl.report.refused import refused_urls
@@ -38,7 +39,6 @@ from centime.ledger.certificate import Certificate, certified
 from centime.model.address import partition_of
 from centime.model.errors import BadInput
 from centime.shard.transfers.exchanging import transfers_of
-from centime.store.folder import is_crawl
 
 if TYPE_CHECKING:
     from centime.crawl.search.updating import Update
@@ -233,19 +233,9 @@ class AllChanges:
 
 def parts_of(path: Path) -> Parts:
     """A crawl, plain or in partitions, opened for reports, each part as of the last frame that was flushed."""
-    if not is_cluster(path):
-        return Parts(path, [look_at(path)])
-    folders = partition_folders(path)
-    begun = [folder for folder in folders if is_crawl(folder)]
-    if not begun:
-        raise BadInput(f"{path}: no partition of this crawl was opened yet; centime crawl {path} continues it")
-    return Parts(path, [look_at(folder) for folder in begun], len(folders) - len(begun))
-
-
-def check_any_folder(path: Path) -> None:
-    """Refuses a path that is neither the folder of a crawl nor that of one in partitions."""
-    if not is_cluster(path):
-        check_folder(path)
+    begun = folders_of(path)
+    count = read_about(path).partitions if is_cluster(path) else 1
+    return Parts(path, [look_at(folder) for folder in begun], count - len(begun))
 
 
 def _ranked(rows: Rows) -> Rows:

@@ -32,6 +32,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from centime.cluster.opening import folders_of
 from centime.crawl.commands.inbox import running
 from centime.crawl.report.changes import atom, newest_first
 from centime.crawl.report.opening import moment
@@ -291,7 +292,7 @@ class Window:
             except BadInput as trouble:
                 wrong, status = str(trouble), 400
         rows = await crawl.beside(order_list, crawl.path)
-        subscriptions = await crawl.beside(subscription_table, crawl.path)
+        subscriptions = await crawl.beside(lambda: subscription_table(crawl.path, folders_of(crawl.path)))
         page = render(
             "orders.html",
             rows=rows,
