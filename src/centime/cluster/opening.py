@@ -2,7 +2,7 @@
 and the settings of the whole crawl.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 from msgspec import structs
@@ -52,8 +52,13 @@ def settings_of(path: Path) -> CrawlSettings:
     settings = decode_settings(folder_of(first).settings, where=str(first))
     if not is_cluster(path):
         return settings
-    totals = {name.replace("-", "_"): _number(name, total) for name, total in read_about(path).totals.items()}
-    return structs.replace(settings, partition=0, **totals)
+    return whole_settings(settings, read_about(path).totals)
+
+
+def whole_settings(settings: CrawlSettings, totals: Mapping[str, float | None]) -> CrawlSettings:
+    """The settings of a crawl, from those of one of its partitions and what all of them have together."""
+    values = {name.replace("-", "_"): _number(name, total) for name, total in totals.items()}
+    return structs.replace(settings, partition=0, **values)
 
 
 def totals_in(settings: CrawlSettings, names: Container[str]) -> dict[str, float | None]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.report.changes import Changes, find_changes
+from centime.crawl.report.planning.believed import Believed, believed
 from centime.crawl.report.planning.budgets import BudgetCurve
 from centime.crawl.report.planning.waiting import Waiting
 from centime.crawl.report.sorting import hosts_of_all
@@ -83,7 +84,10 @@ class Glance:
     @cached_property
     def budgets(self) -> BudgetCurve:
         """What budgets around the present one would keep fresh."""
-        return self._last("budgets", lambda: BudgetCurve(self.reader, self.now))
+        return self._last("budgets", lambda: BudgetCurve(self._believed()))
+
+    def _believed(self) -> Believed:
+        return believed(self.reader.folder.path, self.reader.shard.settings, [self.reader], self.now)
 
     @cached_property
     def fresh_share(self) -> float:

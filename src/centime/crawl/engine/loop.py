@@ -248,6 +248,8 @@ class Engine:
     def _start_fetchers(self) -> Transport:
         opened = self.opened
         stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(self._clock()))
+        if opened.settings.partitions > 1:  # the archives of all partitions may be joined
+            stamp += f"-{opened.settings.partition:04}"
         return Fetchers(
             opened.settings.worker_count,
             lambda number: fetcher_settings(
