@@ -16,12 +16,13 @@ from typing import Any
 
 from centime.cluster.budgets import Budgets
 from centime.cluster.division import Division, whole_shares
-from centime.cluster.folder import ClusterFolder, divided
+from centime.cluster.folder import ClusterFolder, divided, node_of
 from centime.cluster.hub import Again, Hub
 from centime.cluster.member import Member
 from centime.cluster.merging import merged_facts, merged_rows
 from centime.cluster.order import ANY, Begin, Carried, Close, Ended, Failed, Opened, Round, Standing, Stop
 from centime.cluster.post import CommandPost
+from centime.cluster.status import ClusterStatus, PartitionStatus, write_status
 from centime.crawl.engine.loop import (
     FINAL_ERROR,
     READ_ALL,
@@ -84,6 +85,7 @@ class Coordinator:
         self._pages = None if pages is None else Division(pages, whole_shares(pages, [1.0] * self._count))
         self._budgets = Budgets(folder.about.totals, self._count)
         self._post = CommandPost(folder, settings, self._budgets)
+        self._first_incarnations = [one + 1 for one in folder.about.incarnations or [0] * self._count]
         self._configured: set[int] = set()  # partitions that have the options of this run
 
     def run(self, view: Callable[["Coordinator", float], None] = lambda crawl, now: None) -> str:
@@ -100,6 +102,7 @@ class Coordinator:
                 if now - shown >= VIEW_SECONDS:
                     shown = now
                     self._send_commands(now)
+                    self._tell(now)
                     view(self, now)
         finally:
             self._hub.close()
@@ -368,6 +371,22 @@ class Coordinator:
         busy = [float(not one.nothing_left) for one in standings]
         shares = whole_shares(left, busy if any(busy) else [1.0] * self._count)
         self._pages.aim([mine + share for mine, share in zip(used, shares, strict=True)])
+
+    def _tell(self, now: float) -> None:
+        """Writes how the processes are, for the window."""
+        partitions = [
+            PartitionStatus(
+                partition=member.partition,
+                node=node_of(member.partition, self._folder.about.cluster),
+                state=member.state(self._round, self._round_at, now),
+                process=member.pid,
+                incarnation=member.incarnation,
+                taken_over=member.incarnation - self._first_incarnations[member.partition],
+            )
+            for member in self.members
+        ]
+        status = ClusterStatus(time=now, partitions=partitions, between_nodes=dict(self.bytes_between_nodes))
+        write_status(self._folder.path, status)
 
     def _send_commands(self, now: float) -> None:
         """Sends commands that have come to partitions that are open; the others get them when they are."""

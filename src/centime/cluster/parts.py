@@ -98,6 +98,11 @@ class Parts:
         return LinkedPages(str(self.path), rows.count, rows.rows, rows.urls)
 
     @property
+    def frame(self) -> int:
+        """The frames of all journals, which a change of the state makes more."""
+        return sum(reader.shard.frame for reader in self.readers)
+
+    @property
     def firsts(self) -> list[int]:
         """The number of the first page of each part, if the pages of all are numbered one after the other."""
         counts = [reader.shard.pages.count for reader in self.readers]
