@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from centime.model.kernel import compile_at_once
+from tests.cluster.crawled import crawled
 from tests.forked_children import fork_children, start_children
+
+__all__ = ["crawled"]
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))

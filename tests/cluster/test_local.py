@@ -24,7 +24,7 @@ from centime.model.address import partition_of
 from centime.model.errors import BadInput, BadSetting, InUse
 from centime.model.ids import PageId
 from centime.shard.transfers.exchanging import transfers_of
-from tests.cluster.conftest import GIVEN, Crawled
+from tests.cluster.crawled import GIVEN, Crawled
 
 View = Callable[[Coordinator, float], None]
 

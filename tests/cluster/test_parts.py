@@ -19,7 +19,7 @@ from centime.cluster.parts import Parts, parts_of
 from centime.crawl.report.graph import crawl_graph
 from centime.model.errors import UnknownPage
 from centime.model.ids import PageId
-from tests.cluster.conftest import Crawled
+from tests.cluster.crawled import Crawled
 
 
 def both(crawled: Crawled) -> tuple[Parts, Parts]:

@@ -22,14 +22,12 @@ from centime.serve import events
 from centime.serve.access import Access
 from centime.serve.listening import WindowServer, address_of, bound, served_crawls
 from centime.store.lock import lock_file, unlock_file
-from tests.cluster.conftest import Crawled, crawled
+from tests.cluster.crawled import Crawled
 from tests.crawl.report.made import hand_made, refreshed
 
 INSTALLED = os.environ.get("CHROMIUM") or shutil.which("chromium")
 FETCHED = (UNPACKED / "usr/lib/chromium/chromium").exists()
 PAGES = ("overview", "pages", "hosts", "next", "changes", "plan", "communities", "orders", "figures", "cluster")
-
-__all__ = ["crawled"]
 
 pytestmark = [
     pytest.mark.slow,

@@ -19,10 +19,8 @@ from centime.serve import served_crawl
 from centime.serve.events import KINDS
 from centime.serve.reports import RESOURCES
 from centime.store.lock import lock_file, unlock_file
-from tests.cluster.conftest import Crawled, crawled
+from tests.cluster.crawled import Crawled
 from tests.serve.asking import Asker
-
-__all__ = ["crawled"]
 
 NEEDS = {"page": "url", "diff": "url", "host": "host", "search": "words"}
 
