@@ -2,6 +2,8 @@
 those of all partitions together.
 """
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +22,10 @@ from centime.cli.main import app
 from centime.cluster.beginning import cluster_run
 from centime.cluster.budgets import BUDGETS, Budgets
 from centime.cluster.coordinator import Coordinator
+from centime.cluster.folder import About, ClusterFolder
 from centime.cluster.opening import folders_of, settings_of
 from centime.cluster.order import Standing
-from centime.cluster.post import parts_of_command
+from centime.cluster.post import CommandPost, parts_of_command
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.commands.order_log import read_orders
 from centime.crawl.commands.ordering import hand_over
@@ -31,6 +34,7 @@ from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.crawl.report.subscribers import subscription_table
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.model.address import fingerprint, host_of, partition_of
+from centime.settings.crawl import CrawlSettings
 from centime.settings.live import read_values
 from centime.shard.people.command import (
     Command,
@@ -48,7 +52,14 @@ RATE, MORE = 10.0, 30.0
 BOX = WebBox(
     hosts=16, pages=400, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0, changes_per_day=1e-6
 )
-GIVEN: dict[str, Any] = {"allow-network": ["127.0.0.0/8"], "scope": "any", "delay": 0.0, "workers": 4, "rate": RATE}
+GIVEN: dict[str, Any] = {
+    "allow-network": ["127.0.0.0/8"],
+    "scope": "any",
+    "delay": 0.0,
+    "workers": 4,
+    "rate": RATE,
+    "alpha": 0.75,
+}
 URLS = st.lists(
     st.builds("http://h{}.example/{}".format, st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=9
 )
@@ -64,6 +75,7 @@ class Ordered:
     given: list[Command] = field(default_factory=list)
     refused: str = ""
     shares: list[float] = field(default_factory=list)  # of the rate, those of all partitions together
+    killed: int = 0  # the process of a partition, after it had carried out everything
     started: float = 0.0
     stopped: float = 0.0
 
@@ -104,7 +116,11 @@ def ordered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ordered]:
                 hand_over(crawl.path, [bad])
                 crawl.refused = bad.id
             heard = crawl.notices.exists() and not CommandInbox(crawl.path).waiting()
-            if run.run_facts.visits >= 50 and heard and not crawl.stopped:
+            if heard and not crawl.killed:
+                crawl.killed = run.pids[0]
+                os.kill(crawl.killed, signal.SIGKILL)
+            again = bool(crawl.killed) and run.pids[0] != crawl.killed and run.members[0].standing is not None
+            if run.run_facts.visits >= 50 and again and not crawl.stopped:
                 crawl.stopped = now
                 run.stop()
 
@@ -123,7 +139,7 @@ def readers(path: Path) -> Iterator[list[CrawlReader]]:
         one.close()
 
 
-def test_settings_reach_all_partitions_and_what_is_divided_adds_up(ordered: Ordered) -> None:
+def test_settings_reach_all_partitions_and_stay_and_what_is_divided_adds_up(ordered: Ordered) -> None:
     with readers(ordered.path) as parts:
         assert [part.shard.settings.alpha for part in parts] == [0.25] * PARTITIONS
         assert [part.shard.settings.most_pages for part in parts] == [100_000 // PARTITIONS] * PARTITIONS
@@ -201,6 +217,38 @@ def test_commands_of_the_program_take_the_folder_of_the_whole_crawl(ordered: Ord
     assert said("upgrade")["steps"] == []
     repaired = said("repair")
     assert (repaired["damaged"], repaired["right"]) == (False, True)
+
+
+def test_a_command_is_given_again_until_every_partition_has_carried_it_out(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path, About(partitions=3, created=0.0, totals={"rate": 6.0}))
+    command = setting("rate=12/s", "beta=2")
+    hand_over(tmp_path, [command])
+    posts = [CommandPost(folder, CrawlSettings(rate=6.0), Budgets({"rate": 6.0}, 3)) for _ in range(2)]
+    assert [partition for partition, _ in posts[0].take(1.0)] == [0, 1, 2]
+    assert posts[0].take(2.0) == []
+    for partition in (0, 2, 2):
+        posts[0].carried(partition, command.id, "", 3.0)
+    assert [len(posts[0].waiting_for(partition)) for partition in range(3)] == [0, 1, 0]
+    assert folder.about.totals == {"rate": 6.0}, "not before all have the rest"
+    assert len(posts[1].take(4.0)) == 3, "of a coordinator that comes after one that died"
+    for partition in range(3):
+        posts[1].carried(partition, command.id, "", 5.0)
+    assert folder.about.totals == {"rate": 12.0}
+    assert not CommandInbox(tmp_path).waiting()
+    assert [row["state"] for row in read_orders(tmp_path)] == ["applied"]
+
+
+def test_a_command_that_one_partition_refuses_is_refused(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path, About(partitions=2, created=0.0))
+    command = setting("rate=12/s", "beta=2")
+    hand_over(tmp_path, [command])
+    post = CommandPost(folder, CrawlSettings(), Budgets({}, 2))
+    post.take(1.0)
+    post.carried(0, command.id, "", 2.0)
+    post.carried(1, command.id, "not here", 2.0)
+    assert folder.about.totals == {}
+    (row,) = read_orders(tmp_path)
+    assert (row["state"], row["trouble"]) == ("refused", "not here")
 
 
 @given(URLS, st.integers(2, 20), st.data())
