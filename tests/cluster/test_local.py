@@ -1,6 +1,7 @@
 """A crawl in partitions as processes of this machine: it is the crawl that one folder would be."""
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from centime.cli.main import app
 from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
 from centime.cluster.checking import check_any
@@ -206,6 +209,17 @@ def test_what_the_folder_does_not_allow_is_refused_before_anything_is_written(cr
         cluster_run(crawled.cluster, [], {}, Limits()),
     ):
         pass
+
+
+def test_the_command_shows_how_it_goes_from_the_first_moment_on(
+    crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("centime.cli.crawl.view.LINE_SECONDS", 0.0)  # also before a partition has told anything
+    shutil.copytree(crawled.cluster, tmp_path / "c")
+    result = CliRunner().invoke(app, ["crawl", str(tmp_path / "c")])
+    assert result.exit_code == 0, result.output
+    assert "everything known was read" in result.output
+    assert re.search(r"\d+ visits .* known", result.output)
 
 
 def run(

@@ -119,6 +119,11 @@ class Coordinator:
         """The time of this run."""
         return self._clock()
 
+    @property
+    def has_facts(self) -> bool:
+        """Whether a partition has told its facts yet; before that there are no statistics."""
+        return any(member.last is not None for member in self.members)
+
     def statistics(self, now: float) -> dict[str, Any]:
         """Figures for people while the crawl runs: the sums over all partitions."""
         pages, sent = self.run_facts.pace(now)

@@ -34,7 +34,8 @@ def crawl_clustered(
                 if trouble and trouble not in troubles:
                     troubles.add(trouble)
                     say(f"{folder}: {trouble}")
-                view.show(now_running, now)
+                if now_running.has_facts:
+                    view.show(now_running, now)
 
             ending = crawl.run(look)
         for sentence in crawl.run_facts.notes:
