@@ -10,18 +10,24 @@ READY := .venv/ready
 # Bytecode is made when a module is first imported: for the demo, most modules never are.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes
 SECONDS ?= 120
-# In these folders lie the tests of kernels over arrays; in the files after them no kernel is tested.
+# In these folders lie the tests of kernels over arrays, which run with the bounds of arrays checked (make test-long);
+# in the files after them no kernel is tested.
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 PLAIN := tests/parse/test_css.py tests/store/versions tests/store/test_upgrade.py tests/store/test_archive.py
-# The tests of a file stay together, so that what they share is made once.
+# The two folders that take half the time run beside all others, so that no process imports every test.
+WHOLE := tests/crawl tests/cli
+OTHERS := $(filter-out $(WHOLE) $(BOUNDED),$(filter %.py $(patsubst %/,%,$(wildcard tests/*/)),$(wildcard tests/*))) $(PLAIN) src
+# The tests of a file stay together, so that what they share is made once. Two processes for each half, because some
+# tests wait.
 SPREAD := --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest --numprocesses 2 $(SPREAD)
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 # Bytecode is kept, that of tests with their rewritten assertions above all: every process would make it again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
+.PHONY: help demo test tests-whole tests-others test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -29,15 +35,17 @@ help: ## show this list
 demo: $(INSTALLED) ## set up, crawl a simulated web, show what was found beside the truth
 	$(BIN)/centime demo --out demo
 
-# At once, because the checks use one core: together they take less time.
-test: $(READY) ## set up, check and test: all but what takes long
-	@$(MAKE) --no-print-directory --jobs 2 lint tests
+# At once: together they take less time.
+test: $(READY) ## set up, check and test: all but what make test-long runs
+	@$(MAKE) --no-print-directory --jobs 3 lint tests-whole tests-others
 
-# Half as many processes again as cores, because some tests wait.
-tests: $(READY)
-	$(BIN)/pytest --numprocesses 3 $(SPREAD) -m "not long"
+tests-whole: $(READY)
+	$(PYTEST) -m "not long" $(WHOLE)
 
-test-long: $(READY) ## more simulated faults, real kills and experiments, and kernels with bounds checked: the second step of CI
+tests-others: $(READY)
+	$(PYTEST) -m "not long" $(OTHERS)
+
+test-long: $(READY) ## kernels with the bounds of arrays checked, more simulated faults, real kills, experiments: the second step of CI
 	$(BIN)/pytest --numprocesses 3 $(SPREAD) -m long
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses 3 $(SPREAD) -m "not long" $(BOUNDED) $(addprefix --ignore=,$(PLAIN))
 

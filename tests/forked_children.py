@@ -1,13 +1,17 @@
 """Children that are forked from the process of the tests, which has imported and compiled what they need: to start a
-program takes up to two seconds of CPU, and hundreds of tests start fetchers and other children.
+program takes up to two seconds of CPU, and hundreds of tests start fetchers and other children. They are forked when
+they are needed, none in advance: to fork a process that has imported all tests takes 25 ms of CPU, and many tests give
+commands that start nothing.
 
 A child keeps no file of the process but its socket: a connection of a test's server would stay open in it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from centime.crawl.documents import examining
+from centime.crawl.engine import fetchers
 from centime.crawl.notify import delivering
 from centime.crawl.worker import fetching
 from centime.processes import spare as spares
@@ -19,17 +23,24 @@ MAINS: dict[str, Callable[[int], None]] = {
     "centime.crawl.notify.delivering": delivering.main,
     "centime.crawl.worker.fetching": fetching.main,
 }
-_start = ChildProcess.__init__
+_start, _in_advance = ChildProcess.__init__, fetchers.spare_fetchers
 
 
 def fork_children() -> None:
     """Lets this process fork its children from now on."""
     ChildProcess.__init__ = _forked  # type: ignore[method-assign]
+    fetchers.spare_fetchers = _none_in_advance
 
 
 def start_children() -> None:
     """Lets children be programs again, as those of a Python program are."""
     ChildProcess.__init__ = _start  # type: ignore[method-assign]
+    fetchers.spare_fetchers = _in_advance
+
+
+@contextmanager
+def _none_in_advance(count: int | None = None) -> Iterator[list[Spare]]:
+    yield []
 
 
 def _forked(self: ChildProcess, module: str, first: bytes, spare: Spare | None = None) -> None:

@@ -52,7 +52,7 @@ def test_ours_is_near_the_truth_after_ten_observations_and_the_printed_formulas_
 
 
 def test_the_same_seed_gives_the_same_rows_and_another_seed_others() -> None:
-    web = poisson(300, 0)
+    web = poisson(100, 0)
     first, again, other = (rates.run(web, seed, lambda share: None) for seed in (3, 3, 4))
     assert first == again
     assert first.rows != other.rows

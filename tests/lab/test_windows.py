@@ -57,7 +57,7 @@ def test_interpolation_is_the_best_policy_on_a_web_with_changes_and_keeps_one_me
 def test_the_same_seed_gives_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "RATES", (0.1,))
     monkeypatch.setattr(windows, "CRAWLS_BEFORE", 2)
-    web = power_law(300, 0)
+    web = power_law(150, 0)
 
     def errors(seed: int) -> Findings:
         return windows.run(web, seed, lambda share: None, ("Variable 4", "Interpolation"))

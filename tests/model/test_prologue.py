@@ -64,7 +64,7 @@ def test_what_is_passed_is_what_an_expression_without_possessive_groups_passes(t
 
 @pytest.mark.parametrize("piece", [b"<!--", b"<?", b"-", b"?", b"<!---->", b"<", b"'", b'"', b"[", b"]", b"]>"])
 def test_hostile_text_takes_linear_time(piece: bytes) -> None:
-    text = b"[" + piece * 1_000_000
+    text = b"[" + piece * 300_000
     behind_subset(text, 0)
     behind_misc(text, 1)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,6 +153,7 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
 
 
 @pytest.mark.slow
+@hypothesis.settings(max_examples=40)
 @given(accepted())
 def test_accepted_settings_are_decoded_unchanged(settings: CrawlSettings) -> None:
     facts = json.loads(json.dumps(settings.facts()))
@@ -171,6 +173,7 @@ def test_what_an_earlier_version_accepted_is_used_without_another_check() -> Non
 
 
 @pytest.mark.slow
+@hypothesis.settings(max_examples=40)
 @given(accepted(), st.sampled_from(sorted(SETTINGS)))
 def test_a_name_that_is_missing_takes_its_default(settings: CrawlSettings, name: str) -> None:
     facts = settings.facts()

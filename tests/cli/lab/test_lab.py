@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_results_and_another_seed_others(
 ) -> None:
     found = []
     for seed in ("3", "3", "4"):
-        assert lab(name, "--pages", "300", "--seed", seed, "--out", str(tmp_path), "--json") == 0
+        assert lab(name, "--pages", "150", "--seed", seed, "--out", str(tmp_path), "--json") == 0
         found.append(json.loads(capsys.readouterr().out))
         del found[-1]["seconds"]
     assert found[0] == found[1]
