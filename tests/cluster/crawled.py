@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from centime.cluster.beginning import cluster_run
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
@@ -48,9 +46,9 @@ def spread_web() -> Iterator[Served]:
     raise AssertionError("no port will do")
 
 
-@pytest.fixture(scope="session")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
-    room = tmp_path_factory.mktemp("local")
+@contextmanager
+def crawled_twice(room: Path) -> Iterator[Crawled]:
+    """The web, crawled in both ways."""
     with spread_web() as served:
         with open_writer(room / "plain", [served.seed_url], KEPT) as opened:
             Engine(opened).run()
