@@ -56,6 +56,8 @@ def test_a_table_in_a_pipe_is_not_cut(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_the_level_of_an_interval_is_not_the_unit_of_its_ends() -> None:
     assert shown("changes_per_day_90_percent", [0.0623, 15.02]) == "0.0623, 15.02"
+    assert shown("changes_per_day_90_percent", [324.0, None]) == "at least 324"
+    assert shown("changes_per_day_90_percent", [0.0, None]) == "unknown"
     assert shown("latency_seconds_90_percent", [0.002, 3.0]) == "2 ms, 3 s"
     assert label("changes_per_day_90_percent", [1.0]) == "changes per day 90 percent"
     assert label("error_percent", [1.0]) == "error"

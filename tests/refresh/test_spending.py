@@ -1,5 +1,6 @@
 """The budget is spent: the book's budget grows while less is read, and is never below the true one."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,3 +47,14 @@ def test_the_factor_stays_between_one_and_the_most(steps: list[tuple[float, floa
         changed = spending.observe(now, spent, budget, 1.0)
         assert 1.0 <= spending.factor <= MOST
         assert changed == (spending.factor != before)
+
+
+def test_a_budget_of_bytes_is_not_raised_because_few_large_pages_decide_what_was_spent() -> None:
+    spending, now, chance, factors = Spending(), 1.0, np.random.default_rng(3), []
+    costs = chance.lognormal(0.0, 2.0, 20_000)
+    mean = float(costs.mean())
+    for cost in costs.tolist():
+        now += cost  # a byte per second is spent, neither more nor less
+        spending.observe(now, cost, 1.0, mean)
+        factors.append(spending.factor)
+    assert np.mean(factors) < 1.1

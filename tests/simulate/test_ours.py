@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,3 +110,13 @@ def test_rhythms_are_found_used_and_planned_with_as_in_a_crawl() -> None:
     assert planned == pytest.approx(run.result().freshness, abs=0.05)
     oracle = simulate(world.history, Informed(world, budget), budget, warm=warm)
     assert run.result().freshness > 0.85 * oracle.freshness
+
+
+def test_a_budget_of_bytes_is_spent_although_few_large_pages_have_most_of_them() -> None:
+    chance = np.random.default_rng(3)
+    costs = 2e4 * chance.lognormal(0.0, 2.0, 100)
+    history = poisson_history(chance.lognormal(math.log(0.1), 1.2, 100) / DAY, np.ones(100), 60, seed=2)
+    history = replace(history, costs=costs)
+    settings = RefreshSettings(budget=0.02 * float(costs.sum()) / DAY, by_bytes=True)
+    found = simulate(history, Ours(history, settings), settings.budget, warm=20 * DAY, tick=4 * 3600)
+    assert 0.97 <= found.spent <= 1.03  # the largest page costs more than a day

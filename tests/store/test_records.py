@@ -1,9 +1,9 @@
 """Visit records come back as they were given, the last one first."""
 
-import dataclasses
 import tempfile
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -50,7 +50,7 @@ visits = st.builds(
 
 
 def without_place(record: Record) -> Record:
-    return dataclasses.replace(record, previous=0, state_at=0)
+    return msgspec.structs.replace(record, previous=0, state_at=0)
 
 
 @given(st.lists(visits, max_size=10), st.lists(visits, max_size=5))

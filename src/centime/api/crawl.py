@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -29,11 +30,13 @@ from centime.api.reader import Reader
 from centime.crawl.engine.loop import STOPPED, Engine, Limits
 from centime.crawl.engine.memory import tree_memory, tree_memory_above
 from centime.crawl.engine.opening import open_writer
+from centime.crawl.imports.importing import Importer
 from centime.crawl.report.statistics import ended_in_words
 from centime.crawl.search.indexer import indexing
 from centime.crawl.worker.hook import FetchedPage, Hook, name_of
 from centime.model.counts import whole_number
 from centime.model.errors import BadInput, InUse
+from centime.settings.crawl import Keep
 from centime.settings.units import seconds as seconds_of
 
 __all__ = ["Crawl", "FetchedPage"]
@@ -120,6 +123,20 @@ class Crawl:
                 self.stop()
                 await work
                 raise
+
+    def import_files(
+        self, files: Iterable[str | PathLike[str]], *, form: str = "", keep: Keep = "none"
+    ) -> dict[str, Any]:
+        """Takes visits, links and URLs from files that other programs have written, as `centime import` does; returns
+        its figures. `form` is the format if it is not recognised, `keep` says which bodies are stored here.
+
+        Ctrl-C ends it; the same call goes on. InUse: another call runs the crawl.
+        """
+        paths = [Path(os.fsdecode(one)) for one in files]
+        with self._alone():
+            self._engine.pause()
+            importer = Importer(self._writer, keep=keep)
+            return importer.run(importer.sources(paths, form)).facts()
 
     def stop(self) -> None:
         """Ends `run`, or makes the next `run` or `step` end at once; callable from any thread and from signal handlers.

@@ -42,6 +42,8 @@ def shown(name: str, value: object) -> str:
             return _number(value)
         case dict():
             return ", ".join(f"{label(str(part))} {shown(name, one)}" for part, one in value.items())
+        case [low, None] if _is_interval(name):
+            return f"at least {shown(name, low)}" if low else "unknown"
         case list():
             return ", ".join(shown(name, one) for one in value)
         case _:
@@ -53,8 +55,12 @@ def _unit(name: str) -> str:
     of what it is an interval of: `changes_per_day_90_percent`.
     """
     stem, _, unit = name.rpartition("_")
-    of, _, level = stem.rpartition("_")
-    return _unit(of) if unit == "percent" and level.isdecimal() else unit
+    return _unit(stem.rpartition("_")[0]) if _is_interval(name) else unit
+
+
+def _is_interval(name: str) -> bool:
+    stem, _, unit = name.rpartition("_")
+    return unit == "percent" and stem.rpartition("_")[2].isdecimal()
 
 
 def _is_number(value: object) -> bool:

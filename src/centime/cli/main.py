@@ -6,6 +6,7 @@ that `centime --help` and shell completion are fast.
 
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated
 
 import typer
@@ -26,7 +27,7 @@ HEADINGS = {
     "lab": "Lab",
 }
 COMMANDS = {  # by folder, in the order in which help shows them
-    "crawl": ("crawl", "set", "check", "repair", "prune", "upgrade"),
+    "crawl": ("crawl", "import", "set", "check", "repair", "prune", "upgrade"),
     "look": ("top", "page", "hosts", "stats", "refused", "export", "serve"),
     "documents": ("bodies", "text", "versions", "diff", "documents", "query"),
     "search": ("index", "search"),
@@ -79,7 +80,7 @@ def _centime(
 
 for folder, names in COMMANDS.items():
     for name in names:
-        import_module(f"centime.cli.{folder}.{name}").register(app)
+        import_module(f"centime.cli.{folder}.{name}{'_' * iskeyword(name)}").register(app)
         put_in_group(app.registered_commands[-1], HEADINGS[folder])
 
 

@@ -39,6 +39,7 @@ from centime.refresh.calendar import Calendar, advance, earliest_opening, empty_
 from centime.refresh.curves import curves_for
 from centime.refresh.demand import demand_at, solve_threshold
 from centime.refresh.learning import pooling
+from centime.refresh.learning.bounds import CONFIDENCE, bounds_by
 from centime.refresh.learning.doubt import learn_doubt
 from centime.refresh.settings import POLICIES, RefreshSettings
 from centime.refresh.tables import (
@@ -80,9 +81,9 @@ Floats = npt.NDArray[np.float64]
 OfPages = Callable[[Pages], npt.NDArray[Any]]
 
 LARGEST_PAGE = 2**31 - 2
-CONFIDENCE = 0.9
 _INSPECTED = 4  # pages at most, for each page requested
 _SAMPLE = 8192
+_LAST_TICK = 2**32 - 1
 
 
 class RefreshBook:
@@ -317,6 +318,23 @@ class RefreshBook:
         if limit:
             self.refile(now, importance)
 
+    def reach_back(self, began: float, now: float, importance: OfPages) -> None:
+        """Counts seconds from `began` on, if that is earlier, so that older reads are evidence too; all pages are filed
+        anew. Takes time proportional to the number of pages.
+        """
+        t = self._t
+        ticks = math.floor((self.began - began) * TICKS)
+        if ticks <= 0:
+            return
+        limit = int(t.counts[LIMIT])
+        reads = t.records["read"][:limit]
+        reads[:] = np.minimum(reads.astype(np.int64) + ticks, _LAST_TICK).astype(np.uint32)
+        self.began -= ticks / TICKS
+        t.facts[CLOCK] += ticks / TICKS
+        set_clocks(self._calendar, float(t.facts[CLOCK]))
+        if limit:
+            self.refile(now, importance)
+
     def worth(self, pages: npt.NDArray[Any], now: float, importance: npt.NDArray[Any]) -> Floats:
         """The worth of reading each page now; NaN for pages that are not refreshed."""
         pages = np.asarray(pages, dtype=np.int64)
@@ -343,14 +361,28 @@ class RefreshBook:
         return times + self.began
 
     def rates(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats]:
-        """The estimated change rate of each page (per second): the mean, and the bounds of a 90 % interval; those of
-        the prior for pages that were never read.
+        """The estimated change rate of each page (per second): the mean, and the bounds of 90 % of the belief; those
+        of the prior for pages that were never read. People are shown `bounds`.
         """
         pages = np.asarray(pages, dtype=np.int64)
         means, low, high = np.empty((3, len(pages)))
         edge = (1.0 - CONFIDENCE) / 2
         sweep.rates_of_pages(self._t, pages, self._hosts_of_any(pages), edge, means, low, high)
         return means, low, high
+
+    def bounds(self, pages: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        """The rates (per second) between which 90 % lie by the reads of each page, and by other pages as far as there
+        are enough: 0 and infinity where nothing is known. Takes time proportional to the number of all pages.
+        """
+        pages = np.asarray(pages, dtype=np.int64)
+        hosts = self._hosts_of_any(pages)
+
+        def quantiles(t: RefreshTables, share: float) -> Floats:
+            unused, below, above = np.empty((3, len(pages)))
+            sweep.rates_of_pages(t, pages, hosts, share, unused, below, above)
+            return below
+
+        return bounds_by(self._t, pages, quantiles)
 
     def beliefs(self, pages: npt.NDArray[Any], importance: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         """S and B of each page's belief Gamma(S, B), which is exact near the age at which the page is due; the prior
@@ -384,8 +416,14 @@ class RefreshBook:
         """
         settings = self._settings
         weight = settings.alpha + settings.beta if settings.policy == "optimal" else 1.0
-        cost = self._t.sums[0, COSTS] / len(self) if settings.by_bytes and len(self) else 1.0
-        return weight / (self._means(np.asarray(hosts, dtype=np.int64)) * max(cost, 1.0))
+        return weight / (self._means(np.asarray(hosts, dtype=np.int64)) * self.mean_cost)
+
+    @property
+    def mean_cost(self) -> float:
+        """The mean cost of a read over all pages: bytes, or 1 if the budget counts pages."""
+        if not self._settings.by_bytes or not len(self):
+            return 1.0
+        return max(float(self._t.sums[0, COSTS]) / len(self), 1.0)
 
     def earliest(self) -> float:
         """Time at which `inspect` has work again: the time of the last inspection if it has work now, infinity if the

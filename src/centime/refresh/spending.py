@@ -5,11 +5,15 @@ and hosts that must not be fetched from now cannot be read; then the crawl reads
 budget allows, the reads are compared with it:
 
     less than 99 % of it was read         the book's budget is raised by what is missing, at most doubled
-    otherwise, while the book's budget    the book's budget is lowered by a fiftieth, down to the true one
-    is larger than the true one
+    otherwise, while the book's budget    the book's budget is lowered by a fiftieth, down to the true one; a budget of
+    is larger than the true one           bytes by what was spent too much, if that is more, and at most halved
 
 This does no harm where it does not help: the frontier sorts pages by worth, so pages that are due early only fill gaps.
 With a share for discovery only the rest counts as refreshing; without one, all reads count.
+
+Where pages differ much in bytes, few large ones decide what was spent between two comparisons. So both directions must
+be alike then: lowered by a fiftieth alone, the factor rose to 1.5 where 1.04 was needed, and the copy was two points
+less fresh under the same budget.
 
 Trap: a crawl that was stopped has spent nothing. The time between two visits counts only up to IDLE reads of the budget
 (or WORKED seconds): a crawl that waits for a page to become due is compared rightly, and a crawl that was stopped is
@@ -35,8 +39,8 @@ class Spending(msgspec.Struct, array_like=True):
     spent: float = 0.0
 
     def observe(self, now: float, spent: float, budget: float, unit: float) -> bool:
-        """Adds what was spent, in pages or bytes (`unit` is the cost of one read); returns whether the factor has
-        changed.
+        """Adds what was spent, in pages or bytes (`unit` is the mean cost of a read, 1 for pages); returns whether the
+        factor has changed.
         """
         longest = max(WORKED, IDLE * unit / budget) if budget > 0.0 else WORKED
         self.seconds += min(max(now - self.last, 0.0), longest) if self.last else 0.0
@@ -51,5 +55,5 @@ class Spending(msgspec.Struct, array_like=True):
         if share < FULL:
             self.factor = min(MOST, before * min(2.0, 1.0 / max(share, 0.5)))
         else:
-            self.factor = max(1.0, before * LESS)
+            self.factor = max(1.0, before * (LESS if unit == 1.0 else min(LESS, max(0.5, 1.0 / share))))
         return self.factor != before

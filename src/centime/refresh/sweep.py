@@ -62,7 +62,6 @@ from centime.refresh.tables import (
     DEATHS,
     EXACT,
     FILED,
-    GRID_POINTS,
     GUESSED,
     HANDED,
     HIGHEST_THRESHOLD,
@@ -192,7 +191,7 @@ def _pool(t: RefreshTables, page: Whole, host: Whole, m: float) -> None:
     t.pooled[RATES] += octaves - factor
     t.pooled[MOVES] += moved
     t.pooled[RATED] += 1.0
-    for j in range(GRID_POINTS):
+    for j in range(t.window[0], t.window[1]):
         t.shares[j] += t.scratch[j]
 
 

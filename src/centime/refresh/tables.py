@@ -23,7 +23,7 @@ HANDED: Final = 4  # `inspect` returned it since it was last read
 CLASS_BIT: Final = 8  # of the class of its importance: 1 to CLASSES - 1, 0 if unknown
 CLASSES: Final = 32
 
-GRID_POINTS: Final = 41  # of rates, half an octave apart (`learning/posterior.py`)
+GRID_POINTS: Final = 73  # of rates, half an octave apart (`learning/posterior.py`)
 
 TICKS: Final = 8.0  # per second, in `read`
 COST_STEPS: Final = 8.0  # per octave, in `cost`

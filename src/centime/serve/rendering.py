@@ -1,7 +1,7 @@
 """Pages for people: templates with everything escaped, and figures written as people read them."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ def _environment() -> Environment:
     )
     made.filters |= {
         "number": number,
+        "between": between,
         "octets": octets,
         "share": share,
         "when": when,
@@ -146,6 +147,14 @@ def number(value: object) -> str:
         plain = f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1e4 else f"{value:.4g}"
         return plain.replace("e-0", "e-")  # as scripts write it
     return visible(str(value))
+
+
+def between(ends: Sequence[float | None]) -> str:
+    """An interval; its high end is None if there is none."""
+    low, high = ends
+    if high is None:
+        return f"at least {number(low)}" if low else "unknown"
+    return f"{number(low)} to {number(high)}"
 
 
 def octets(value: float | None) -> str:

@@ -2,7 +2,7 @@
 learns from them, and subscribers are notified of changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -50,12 +50,19 @@ def take_visits(state: ShardState, now: float, packed: Sequence[bytes]) -> list[
 
 def apply_visits(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArray[np.bool_]) -> None:
     """Applies visits of pages that wait nowhere. `leased` says which of them their hosts still count as leases."""
+    apply_by(state, now, visits, visits, lambda: _file(state, now, visits, leased))
+
+
+def apply_by(
+    state: ShardState, now: float, visits: list[Visit], linking: list[Visit], file: Callable[[], None]
+) -> None:
+    """Applies visits, which `file` records. Those of `linking` say what their pages link to."""
     shown = evidence_of(state, visits)
     join_links(state, visits)
     join_needed(state, visits)
     take_refused(state, visits)
-    _pay(state, now, visits)
-    _file(state, now, visits, leased)
+    _pay(state, now, linking)
+    file()
     use_evidence(state, shown)
     state.since_advance += len(visits)
     if state.since_advance >= VISITS_PER_ADVANCE:
@@ -133,7 +140,7 @@ def _file(state: ShardState, now: float, visits: list[Visit], leased: npt.NDArra
         state.outcomes[visit.outcome] += 1
         state.wire_bytes += visit.wire_bytes
         if visit.outcome is not Outcome.LOST:
-            filed.append(_filed(state, now, visit, number, depth, x))
+            filed.append(filed_visit(state, now, visit, number, depth, x))
         if visit.outcome in NO_RETRY:
             again.append(visit.page)
     state.pages.records.append_many([one.record for one in filed])
@@ -156,7 +163,7 @@ def _spend(state: ShardState, now: float, filed: list[Filed]) -> None:
     state.refreshing.spend(now, reads, sum(one.visit.wire_bytes for one in counted))
 
 
-def _filed(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
+def filed_visit(state: ShardState, now: float, visit: Visit, number: HostId, depth: int, importance: float) -> Filed:
     """A visit with its record; puts a page on a timer that failed transiently, or that may return."""
     before = state.pages.last(visit.page)
     ended = _has_ended(visit, before)

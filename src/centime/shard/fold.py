@@ -18,6 +18,7 @@ from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
 from centime.shard import queueing
 from centime.shard.filing import take_visits
+from centime.shard.importing import take_imported
 from centime.shard.joining import take_seeded
 from centime.shard.limits.dropping import rebalance
 from centime.shard.message import (
@@ -28,6 +29,7 @@ from centime.shard.message import (
     Delivered,
     Flushed,
     Granted,
+    Imported,
     Received,
     Returned,
     Seeded,
@@ -44,7 +46,7 @@ from centime.shard.wanting import apply_want, settle_interest
 
 # kinds of frames, as the journal stores them
 SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
-FLUSHED, RECEIVED = 11, 12
+FLUSHED, RECEIVED, IMPORTED = 11, 12, 13
 FRAMES: dict[int, Any] = {
     SEEDED: Seeded,
     VISITS: Visits,
@@ -58,6 +60,7 @@ FRAMES: dict[int, Any] = {
     BOUNDED: Bounded,
     FLUSHED: Flushed,
     RECEIVED: Received,
+    IMPORTED: Imported,
 }
 
 
@@ -101,6 +104,8 @@ def fold(state: ShardState, kind: int, payload: bytes) -> None:
             close_batch(state, frame, state.frame)
         case Received():
             apply_batch(state, frame)
+        case Imported():
+            take_imported(state, frame)
     state.frame += 1
 
 

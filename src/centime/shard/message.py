@@ -9,7 +9,7 @@ A batch is a list of messages; `processes/channel.py` sends it through a socket.
 Trap: fields are stored by position. A new field goes to the end and has a default.
 """
 
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 
 import msgspec
 import numpy as np
@@ -105,6 +105,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     sample: bytes = b""  # of the text (parse/text_sample.py), if the URL has a suspicious shape
     target: str = ""  # where the page moved to for good
     hubs: tuple[str, ...] = ()  # the topic of a feed and the hubs that tell of its changes
+    foreign: bool = False  # imported: `digest` and `signature` are those of another program
 
 
 TEXT_FOLLOWS = 128
@@ -200,6 +201,28 @@ class Clocked(msgspec.Struct, array_like=True, frozen=True, gc=False):
     ahead: float
     before: float = 0.0
     passed: float = 0.0
+
+
+class Knowledge(IntEnum):
+    """What a file from elsewhere says of a visit; the numbers are written to disk and must not change."""
+
+    WHOLE = 0  # everything: its body was read as a fetcher reads it
+    LINKED = 1  # its outcome and its links
+    SEEN = 2  # its outcome; the page is still to be read for its links
+    LINKS = 3  # there is no visit, only links
+
+
+class Imported(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Visits that other programs made, at the times in `asked_at`, from a file up to a position: a frame of the
+    journal.
+    """
+
+    now: float
+    source: str  # the key of the file
+    position: int  # up to which the file is imported; what it counts depends on the format
+    texts: bytes  # the URL of each visit, a line each
+    visits: list[msgspec.Raw]  # their page is 0
+    knowledge: bytes  # of each visit
 
 
 class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):

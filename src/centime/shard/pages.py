@@ -202,7 +202,7 @@ class KnownPages:
         outcome = visit.outcome
         present, read = outcome.present, outcome is Outcome.READ
         same = outcome is Outcome.UNCHANGED and before is not None
-        known = before is not None and before.signature != 0
+        known = is_comparable(before, foreign=visit.foreign)
         verdict, state, learned = compared or Comparison(_verdict(visit, before))
         changed = read and (not known or verdict in (Verdict.CHANGED, Verdict.UNKNOWN))
         marks = before.marks & OF_CONTENT if same and before is not None else NO_MARK
@@ -216,6 +216,7 @@ class KnownPages:
             (Mark.SITEMAP, visit.is_sitemap),
             (Mark.BROKEN, visit.is_sitemap and bool(visit.detail)),
             (Mark.NOARCHIVE, visit.noarchive),
+            (Mark.FOREIGN, visit.foreign),
         ):
             if holds:
                 marks |= mark
@@ -264,6 +265,11 @@ class KnownPages:
         )
 
 
+def is_comparable(before: Record | None, *, foreign: bool) -> bool:
+    """Whether what a page said at its last read can be compared with what it says now, or what is imported of it."""
+    return before is not None and before.signature != 0 and (Mark.FOREIGN in before.marks) is foreign
+
+
 def _known_volatile(before: Record, marks: Mark, *, learned: bool, named: bool) -> Mark:
     """Whether subscribers know of the volatile parts of a page, and whether this visit tells them. `learned` says that
     there is another such part since the last visit. A page that nobody has `named` is told only if a change of it was
@@ -277,13 +283,15 @@ def _known_volatile(before: Record, marks: Mark, *, learned: bool, named: bool) 
 
 def _refused(reasons: bytes) -> str:
     """The refused links of a visit, by reason."""
+    if not reasons:
+        return ""
     counts = Counter(reason % TEXT_FOLLOWS for reason in reasons)
     return " ".join(f"{Reason(reason).label}={counts[reason]}" for reason in sorted(counts))
 
 
 def _verdict(visit: Visit, before: Record | None) -> Verdict:
     """The verdict about a visit whose content was not compared word by word."""
-    if before is None or not before.signature:
+    if before is None or not is_comparable(before, foreign=visit.foreign):
         return Verdict.UNKNOWN
     if before.signature != visit.signature:
         return Verdict.CHANGED

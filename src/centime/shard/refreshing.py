@@ -90,20 +90,31 @@ class Refreshing:
     def spend(self, now: float, pages: int, wire_bytes: int) -> None:
         """Counts what visits cost, and corrects the budget of the book."""
         rules = self.settings.refresh_settings()
-        unit = wire_bytes / pages if rules.by_bytes and pages else 1.0
-        if self.settings.continuous and self.spending.observe(now, pages * unit, rules.budget, unit):
+        spent = wire_bytes if rules.by_bytes else pages
+        if self.settings.continuous and self.spending.observe(now, spent, rules.budget, self.book.mean_cost):
             self.book.configure(self._rules())
 
     # ---- what visits show
 
     def record(
-        self, now: float, filed: Sequence[Filed], hosts: Hosts, records: Records, importance: Importance
+        self,
+        now: float,
+        filed: Sequence[Filed],
+        hosts: Hosts,
+        records: Records,
+        importance: Importance,
+        *,
+        reach: float = 0.0,
     ) -> None:
-        """Records in the book what visits show about changes."""
+        """Records in the book what visits, each at the time of its record, show about changes. They are evidence if
+        they are of `reach` seconds before `now` or later.
+        """
         if not len(self.book):
-            self.book = RefreshBook(now, self._rules(), self._hosts_of)
+            self.book = RefreshBook(now - reach, self._rules(), self._hosts_of)
+        elif reach:
+            self.book.reach_back(now - reach, now, importance)
         closed = [one.visit.page for one in filed if one.ended or _is_closed(one.record)]
-        self._count_deaths(now, filed)
+        self._count_deaths(filed)
         if closed:
             self.book.forget(np.array(closed, dtype=np.int64))
             for page in closed:
@@ -117,15 +128,14 @@ class Refreshing:
         verdicts, since, stood_for = [], [], []
         for one, before in zip(observed, read_before, strict=True):
             stood_for.append(_stood(one, before, hosts))
-            verdict, seconds = self._verdict(now, one, before, hosts)
+            verdict, seconds = self._verdict(one, before, hosts)
             verdicts.append(verdict)
             since.append(seconds)
-        for one, verdict in zip(observed, verdicts, strict=True):
-            self._use_max_age(one, verdict, hosts)  # before the read is recorded: a claim counts from the first read on
+        self._use_max_ages(observed, verdicts, hosts)  # before the reads are recorded: a claim counts from the first on
         self.book.record(
             pages,
             np.array([one.host for one in observed], dtype=np.int64),
-            now,
+            np.array([one.record.time for one in observed]),
             np.array(verdicts, dtype=np.uint8),
             np.array(since),
             np.array([max(LEAST_COST, float(one.visit.wire_bytes)) for one in observed]),
@@ -134,9 +144,9 @@ class Refreshing:
         )
         for one, verdict in zip(observed, verdicts, strict=True):
             reads = partial(reads_of, records, one.visit.page, ENOUGH)
-            update_beat(self.beats, self.moments, one.visit.page, now, verdict, one.record.changes, reads)
+            update_beat(self.beats, self.moments, one.visit.page, one.record.time, verdict, one.record.changes, reads)
 
-    def _count_deaths(self, now: float, filed: Sequence[Filed]) -> None:
+    def _count_deaths(self, filed: Sequence[Filed]) -> None:
         """Counts pages that are gone, and how long the others were seen to live (`refresh/learning/mortality.py`)."""
         before = self.book.read_times(np.array([one.visit.page for one in filed], dtype=np.int64)).tolist()
         for one, read in zip(filed, before, strict=True):
@@ -144,13 +154,16 @@ class Refreshing:
                 if one.change is Change.BACK:
                     self.mortality.returned()
             elif one.visit.outcome is Outcome.GONE:
-                self.mortality.died(now - read)
+                self.mortality.died(one.record.time - read)
                 self.book.expect_deaths(self.mortality.rate)
             elif one.visit.outcome.present:
-                self.mortality.lived(now - read)
+                self.mortality.lived(one.record.time - read)
 
-    def _verdict(self, now: float, one: Filed, read_before: float, hosts: Hosts) -> tuple[Verdict, float]:
+    def _verdict(self, one: Filed, read_before: float, hosts: Hosts) -> tuple[Verdict, float]:
         outcome, record, before = one.visit.outcome, one.record, one.before
+        now = record.time
+        if before is not None and (before.marks ^ record.marks) & Mark.FOREIGN:
+            read_before = nan  # the two reads cannot be compared: evidence begins with this one
         changed = Mark.CHANGED in record.marks
         if outcome.redirect:
             changed = before is not None and before.redirect != record.redirect
@@ -170,19 +183,24 @@ class Refreshing:
             believed=believed,
         )
 
-    def _use_max_age(self, one: Filed, verdict: Verdict, hosts: Hosts) -> None:
-        """Takes the period of the server's cache header as evidence, weighted by how right its host was before."""
-        period = period_of_max_age(one.visit.fresh_for)
-        if period is None:
-            return
-        host, page = hosts[one.host], np.array([one.visit.page], dtype=np.int64)
-        if verdict == Verdict.FIRST:
-            self.book.claim(page, np.array([period]), np.array([weight(host.claims)]))
-        elif one.record.visits == JUDGED_AFTER:
-            _, low, high = self.book.rates(page)
-            right = frequency_verdict(period, float(low[0]), float(high[0]))
-            if right is not None:
-                host.claims = verified(host.claims, right)
+    def _use_max_ages(self, observed: Sequence[Filed], verdicts: Sequence[Verdict], hosts: Hosts) -> None:
+        """Takes the periods of servers' cache headers as evidence, weighted by how right their hosts were before."""
+        claims: list[tuple[PageId, float, float]] = []
+        for one, verdict in zip(observed, verdicts, strict=True):
+            period = period_of_max_age(one.visit.fresh_for)
+            if period is None:
+                continue
+            host = hosts[one.host]
+            if verdict == Verdict.FIRST:
+                claims.append((one.visit.page, period, weight(host.claims)))
+            elif one.record.visits == JUDGED_AFTER:
+                _, low, high = self.book.rates(np.array([one.visit.page], dtype=np.int64))
+                right = frequency_verdict(period, float(low[0]), float(high[0]))
+                if right is not None:
+                    host.claims = verified(host.claims, right)
+        if claims:
+            pages, periods, weights = zip(*claims, strict=True)
+            self.book.claim(np.array(pages, dtype=np.int64), np.array(periods), np.array(weights))
 
     # ---- what is due
 

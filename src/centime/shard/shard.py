@@ -5,10 +5,10 @@ without network I/O.
 
 Time is an argument of every call that needs it, and part of the frame. Inputs: seed URLs (`seed`), visits (`record`),
 leases of dead fetchers (`returned`), payments (`settle`), people's commands (`command`), delivered notices
-(`delivered`), settings (`configure`), memory (`bound`), and in a cluster batches of other partitions (`receive`) and
-orders to close one for them (`flush`). Output: leases, the most important page among all hosts ready
-to fetch first. Each call appends its frame to the journal and then does what the frame says; `fold.py` does the same
-for a frame that is read back.
+(`delivered`), settings (`configure`), memory (`bound`), visits of other programs (`imported`), and in a cluster batches
+of other partitions (`receive`) and orders to close one for them (`flush`). Output: leases, the most important page
+among all hosts ready to fetch first. Each call appends its frame to the journal and then does what the frame says;
+`fold.py` does the same for a frame that is read back.
 
 Guarantees: a visit is never lost once `journal.sync` has returned for it. The ledger conserves money. A lease ends
 once: a visit that arrives after its lease was given to another fetcher is counted and ignored.
@@ -34,6 +34,7 @@ from centime.shard.fold import (
     DELIVERED,
     FLUSHED,
     GRANTED,
+    IMPORTED,
     RECEIVED,
     RETURNED,
     SEEDED,
@@ -43,6 +44,7 @@ from centime.shard.fold import (
     configure,
     settle,
 )
+from centime.shard.importing import Taken, take_imported
 from centime.shard.joining import take_seeded
 from centime.shard.message import (
     Bounded,
@@ -52,6 +54,7 @@ from centime.shard.message import (
     Delivered,
     Flushed,
     Granted,
+    Imported,
     Lease,
     Received,
     Returned,
@@ -106,7 +109,7 @@ class Shard(ShardState):
         numbers = page_ids(pages)
         if numbers or moved:
             self._append(GRANTED, Granted(now, count, numbers, slots))
-        return [self._lease_of(page, url) for page, url in zip(numbers, self.pages.texts.get_many(pages), strict=True)]
+        return [self.lease_of(page, url) for page, url in zip(numbers, self.pages.texts.get_many(pages), strict=True)]
 
     def lanes_of(self, leases: Sequence[Lease]) -> list[int]:
         """The number by which each lease is assigned to a fetcher: equal for all hosts of an address with a delay, so
@@ -120,6 +123,11 @@ class Shard(ShardState):
         """Records visits as the fetchers packed them; returns those whose lease was still held."""
         self._append(VISITS, Visits(now, [msgspec.Raw(visit) for visit in visits]))
         return take_visits(self, now, visits)
+
+    def imported(self, frame: Imported) -> Taken:
+        """Records visits that other programs made; returns what was done with them. No lease may be out."""
+        self._append(IMPORTED, frame)
+        return take_imported(self, frame)
 
     def returned(self, frame: Returned) -> None:
         """Takes back leases that no fetcher works on any more; with all of them, goes by the rules of this version."""
@@ -184,7 +192,8 @@ class Shard(ShardState):
         self.see(frame)
         self.frame, self.chain = self.frame + 1, self.journal.chain
 
-    def _lease_of(self, page: PageId, url: str) -> Lease:
+    def lease_of(self, page: PageId, url: str) -> Lease:
+        """What a fetcher must know to visit a page."""
         record = self.pages.last(page)
         origin = self.pages.origin(page)
         depth = int(origin["depth"])
@@ -209,6 +218,8 @@ class Shard(ShardState):
         )
         if record is None or not record.signature:
             return lease
+        if Mark.FOREIGN in record.marks:  # only its validators are of use here
+            return msgspec.structs.replace(lease, etag=record.etag, modified=record.modified)
         etag, modified = (record.etag, record.modified) if doubt or not host.lies else ("", "")
         if not was_present(record):
             etag = modified = ""  # they are those of an error page or a redirect: a 304 would say nothing of the page

@@ -66,6 +66,7 @@ class ShardState:
         self.rules = RULES  # by which the frames that come next lease pages
         self.boot, self.ahead = "", 0.0  # the clock of the last run (`Clocked`)
         self.ceilings: list[tuple[int, float]] = []  # records before such a place are of such a time at the latest
+        self.imports: dict[str, int] = {}  # key of an imported file -> the position up to which it was imported
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
@@ -169,6 +170,7 @@ class ShardState:
             "bounds": self.bounds.state(),
             "rules": self.rules,
             "fill": [self.visited_count, self.filled],
+            "imports": self.imports,
         }
 
     def set_counters(self, counters: dict[str, Any]) -> None:
@@ -180,6 +182,7 @@ class ShardState:
         self.boot, self.ahead = counters.get("clock", ("", 0.0))
         self.ceilings = [(int(place), float(time)) for place, time in counters.get("ceilings", [])]
         self.bounds.restore(counters.get("bounds", {}))
+        self.imports = {str(key): int(position) for key, position in counters.get("imports", {}).items()}
         known = np.arange(self.pages.count, dtype=np.int64)
         self.visited_count, self.filled = counters.get("fill") or (
             int(np.count_nonzero(self.pages.records.visited(known))),

@@ -57,7 +57,8 @@ class Ours:
         self._worth[due[others]] = worth[others]
         self._choose_beats(now)
         chosen = first_by(self._worth, count)
-        if self._spending.observe(now, len(chosen) * self._unit, self._settings.budget, self._unit):
+        spent = float(self._history.costs[chosen].sum()) if self._settings.by_bytes else float(len(chosen))
+        if self._spending.observe(now, spent, self._settings.budget, self._unit):
             self.book.configure(replace(self._settings, budget=self._settings.budget * self._spending.factor))
         return chosen
 

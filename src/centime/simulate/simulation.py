@@ -26,6 +26,7 @@ from centime.refresh.learning.verdict import Verdict
 from centime.simulate.change_history import ChangeHistory, Flags, Numbers, Times
 
 DAY = 86_400.0
+MOST_ROUNDS = 16
 _QUIET, _CHANGED, _DATED = int(Verdict.QUIET), int(Verdict.CHANGED), int(Verdict.DATED)
 
 Verdicts = npt.NDArray[np.uint8]
@@ -96,10 +97,21 @@ class Run:
             self.now += self._tick
             self._read_first()
             self._spare += self._budget * self._tick
-            count = int(self._spare / self._mean_cost)
-            if count > 0:
-                self._read(self.policy.choose(self.now, min(count, self._read_count)))
+            self._spend()
             self._spare = min(self._spare, max(self._budget * DAY, self._mean_cost))
+
+    def _spend(self) -> None:
+        """Reads pages until the budget is spent. Where pages differ in cost, a policy that prefers cheap ones has some
+        left after as many as it would pay for on average.
+        """
+        for _ in range(MOST_ROUNDS):
+            count = min(int(self._spare / self._mean_cost), self._read_count)
+            if count <= 0:
+                return
+            pages = self.policy.choose(self.now, count)
+            self._read(pages)
+            if len(pages) < count or count == self._read_count:
+                return
 
     def result(self, seconds: float = 0.0) -> Realised:
         """The results from the end of the warm-up until now."""

@@ -1,7 +1,8 @@
 """The record of one visit: the Refresh-Data and the Status-Data of the Xyleme paper (Section 4)."""
 
-from dataclasses import dataclass
 from enum import IntFlag
+
+import msgspec
 
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind, Presence
@@ -10,12 +11,13 @@ NO_PAGE = PageId(-1)
 
 
 class Mark(IntFlag):
-    """Flags of a visit; the numbers are written to disk and must not change (16, 32 and 64 are free)."""
+    """Flags of a visit; the numbers are written to disk and must not change (32 and 64 are free)."""
 
     CHANGED = 1  # the content differs from the previous read
     TRUNCATED = 2  # the body was longer than the limit
     NOFOLLOW = 4  # the page asks crawlers not to follow its links
     NOINDEX = 8
+    FOREIGN = 16  # imported: signature and digest are another program's, and say nothing of what is read here
     SITEMAP = 128  # the page is a sitemap, and its entries are its links
     BROKEN = 256  # the sitemap is damaged: `detail` says how
     NOARCHIVE = 512  # the page asks not to be archived, and was not
@@ -26,11 +28,12 @@ class Mark(IntFlag):
 
 
 NO_MARK = Mark(0)
-OF_CONTENT = Mark.TRUNCATED | Mark.NOFOLLOW | Mark.NOINDEX | Mark.SITEMAP | Mark.NOARCHIVE  # the same as long as it is
+OF_CONTENT = (  # the same as long as it is
+    Mark.TRUNCATED | Mark.NOFOLLOW | Mark.NOINDEX | Mark.SITEMAP | Mark.NOARCHIVE | Mark.FOREIGN
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One visit, and what is known about the page after it. Times are seconds since the epoch, 0 if unknown."""
 
     page: PageId

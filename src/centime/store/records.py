@@ -80,6 +80,7 @@ _PREVIOUS, _FAILURES = _NAMES.index("previous"), _NAMES.index("failures")
 HEAD_TYPE = np.dtype([(name or "reserved", kind) for _, kind, names in _NUMBERS for name in names])
 
 
+_TIME, _TIME_AT = Struct("<d"), int(HEAD_TYPE.fields["time"][1]) if HEAD_TYPE.fields else 0
 HEAD_BYTES_OF_RECORD = _HEAD.size + _LENGTHS.size  # before its texts
 
 
@@ -209,6 +210,11 @@ class Records:
     def last(self, page: PageId) -> Record | None:
         """The last visit of a page; None if it was never visited."""
         return next(self.history(page), None)
+
+    def last_time(self, page: PageId) -> float:
+        """The time of the last visit of a page; 0 if it was never visited."""
+        at = int(self.record_at[page]) if page < self._columns.count else 0
+        return float(_TIME.unpack_from(self.file.read(at * UNIT + _TIME_AT, _TIME.size))[0]) if at else 0.0
 
     def history(self, page: PageId) -> Iterator[Record]:
         """All visits of a page, newest first."""

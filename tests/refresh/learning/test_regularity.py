@@ -11,6 +11,7 @@ from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
 
 DAY = 86_400.0
+NOTHING = Dispersion(0.0, 0.0)
 PAGES, READS = 300, 60
 Chance = np.random.Generator
 Changes = Callable[[Chance, float, float], np.ndarray]
@@ -52,7 +53,7 @@ def simulated(changes: Changes, correlated: bool) -> tuple[float, list[Dispersio
         book.record(one, one // 50, time, np.array([verdict]), np.zeros(1), np.ones(1), importance[one])
         if number % PAGES == 0:
             book.refile(time, lambda pages: importance[pages])
-    _, low, high = book.rates(np.arange(PAGES))
+    low, high = book.bounds(np.arange(PAGES))
     found = [
         dispersion(np.array([time for time, _ in reads]), np.array([changed for _, changed in reads])) for reads in own
     ]
@@ -65,7 +66,7 @@ def simulated(changes: Changes, correlated: bool) -> tuple[float, list[Dispersio
 def test_of_poisson_pages_nine_in_ten_are_covered_and_few_are_called_irregular(correlated: bool) -> None:
     covered, found, _ = simulated(poisson, correlated)
     assert 0.85 <= covered <= 0.95
-    own = [pattern_of(one, Dispersion(0.0, 0.0)) for one in found]
+    own = [pattern_of(one, NOTHING, lambda: NOTHING) for one in found]
     assert sum(pattern in (Pattern.BURSTS, Pattern.EVEN) for pattern in own) < 0.06 * PAGES
     assert abs(pooled(found).z) < BOUND, "not biased, although each rate is fitted to its page"
 
@@ -76,7 +77,7 @@ def test_pages_in_bursts_and_by_the_clock_are_covered_or_called_irregular(change
     covered, found, inside = simulated(changes, False)
     assert not 0.85 <= covered <= 0.95, "the belief alone is wrong about them"
     whole = pooled(found)
-    patterns = [pattern_of(one, whole) for one in found]
+    patterns = [pattern_of(one, whole, lambda: NOTHING) for one in found]
     called = np.array([one not in (Pattern.CHANCE, Pattern.UNKNOWN) for one in patterns])
     assert np.mean(inside | called) >= 0.85
     assert abs(whole.z) > 20.0
@@ -95,7 +96,17 @@ def test_too_few_reads_show_nothing() -> None:
 
 def test_a_host_whose_pages_change_in_bursts_makes_its_other_pages_irregular() -> None:
     host = Dispersion(50.0, 100.0)
-    assert pattern_of(None, host) is Pattern.HOST_BURSTS
-    assert pattern_of(Dispersion(0.1, 1.0), host) is Pattern.HOST_BURSTS
-    assert pattern_of(Dispersion(0.1, 1.0), Dispersion(-50.0, 100.0)) is Pattern.HOST_EVEN
-    assert pattern_of(Dispersion(0.1, 1.0), Dispersion(30.0, 100.0)) is Pattern.CHANCE
+    assert pattern_of(None, host, lambda: NOTHING) is Pattern.HOST_BURSTS
+    assert pattern_of(Dispersion(0.1, 1.0), host, lambda: NOTHING) is Pattern.HOST_BURSTS
+    assert pattern_of(Dispersion(0.1, 1.0), Dispersion(-50.0, 100.0), lambda: NOTHING) is Pattern.HOST_EVEN
+    assert pattern_of(Dispersion(0.1, 1.0), Dispersion(30.0, 100.0), lambda: NOTHING) is Pattern.CHANCE
+
+
+def test_where_hosts_show_too_little_the_whole_crawl_tells_unless_the_page_contradicts_it() -> None:
+    bursts, few = Dispersion(100.0, 100.0), Dispersion(1.0, 1.0)
+    assert pattern_of(None, few, lambda: bursts) is Pattern.CRAWL_BURSTS
+    assert pattern_of(Dispersion(0.1, 1.0), few, lambda: bursts) is Pattern.CRAWL_BURSTS
+    assert pattern_of(Dispersion(0.0, 25.0), few, lambda: bursts) is Pattern.CHANCE, "5 were expected of its z"
+    assert pattern_of(None, few, lambda: Dispersion(-100.0, 100.0)) is Pattern.CRAWL_EVEN
+    assert pattern_of(None, few, lambda: Dispersion(1.0, 1.0)) is Pattern.UNKNOWN, "it may be chance"
+    assert pattern_of(None, few, lambda: Dispersion(1e4, 1e6)) is Pattern.UNKNOWN, "it is sure, but small"

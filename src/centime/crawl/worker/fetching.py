@@ -9,7 +9,6 @@ cost little per page. Nothing is lost when a fetcher dies: the shard leases its 
 import asyncio
 import contextlib
 import gc
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,9 +18,8 @@ from centime.change.part import ComparedPart
 from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.hook import HookCaller, load_hook
 from centime.crawl.worker.needs import NeedReader
-from centime.crawl.worker.outlinks import LinkReader
+from centime.crawl.worker.outlinks import reading_links
 from centime.crawl.worker.visit import visit
-from centime.discover.traps import Traps
 from centime.fetch.fetcher import Fetcher
 from centime.model.errors import CentimeError, NoRoom
 from centime.model.ids import PageId
@@ -49,16 +47,10 @@ class FetchingProcess:
         clock = RunClock(settings.ahead)
         connections = fitting_connections(settings.fetch.connections)
         fetcher = Fetcher(replace(settings.fetch, connections=connections), clock=clock)
-        self.links = LinkReader(
-            settings.scope(),
-            settings.max_depth,
-            Traps(settings.traps, year=time.gmtime(clock()).tm_year),
-            follow_nofollow=settings.follow_nofollow,
-            sitemaps=settings.sitemaps,
-        )
+        self.links = reading_links(settings, clock())
         self.needs = NeedReader(settings.requisites, self.links.scope)
         self.chains = Chains(fetcher, self.links.scope.admits, cookies=settings.cookies)
-        self.archive = _keeper(settings)
+        self.archive = keeper_of(settings)
         if self.archive is not None:
             fetcher.on_robots = self.archive.answered
         self.part = ComparedPart(settings.select, settings.ignore, refreshes=settings.refreshes)
@@ -128,7 +120,7 @@ class FetchingProcess:
             self._done.clear()
 
 
-def _keeper(settings: FetcherSettings) -> Keeper | None:
+def keeper_of(settings: FetcherSettings, archive: type[Archive] = Archive) -> Keeper | None:
     """What keeps the bodies that this fetcher reads; None if nothing does."""
     obeys = not settings.ignore_noarchive
     match settings.keep:
@@ -137,7 +129,7 @@ def _keeper(settings: FetcherSettings) -> Keeper | None:
         case "versions":
             return VersionWriter(settings.versions, settings.retaining().of, obeys_noarchive=obeys)
         case kinds:
-            return Archive(settings.bodies, settings.name, kinds, obeys_noarchive=obeys)
+            return archive(settings.bodies, settings.name, kinds, obeys_noarchive=obeys)
 
 
 async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

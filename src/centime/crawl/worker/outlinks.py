@@ -12,6 +12,7 @@ of its shape: the shard decides (`shard/limits/trap_evidence.py`).
 """
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from centime.model.document import NOFOLLOW, Document
 from centime.model.outcome import PageKind
 from centime.parse.encoding import with_queries_in
 from centime.refresh.learning.credit import CHANGE_FREQUENCIES
+from centime.settings.crawl import FetcherSettings
 from centime.shard.message import CLAIM, TEXT_FOLLOWS, Lease
 
 Fingerprints = npt.NDArray[np.uint64]
@@ -275,6 +277,17 @@ class LinkReader:
                 else:
                     reason = Reason.TRAP
         return number if reason is None else _refusal(number, reason)
+
+
+def reading_links(settings: FetcherSettings, now: float) -> LinkReader:
+    """The reader of links that a fetcher with these settings has."""
+    return LinkReader(
+        settings.scope(),
+        settings.max_depth,
+        Traps(settings.traps, year=time.gmtime(now).tm_year),
+        follow_nofollow=settings.follow_nofollow,
+        sitemaps=settings.sitemaps,
+    )
 
 
 def _refusal(number: int, reason: Reason) -> bytes:

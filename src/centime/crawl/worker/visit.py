@@ -98,7 +98,7 @@ async def visit(
             signature=document.signature,
             digest=document.digest,
             detail=document.trouble,
-            fresh_for=_fresh_for(response.header("cache-control")),
+            fresh_for=fresh_for(response.header("cache-control")),
             needed=needed.texts,
             needs_cut=needed.cut,
             noarchive=noarchive,
@@ -120,14 +120,14 @@ async def visit(
         signature=document.signature,
         digest=document.digest,
         detail=trouble or (sitemap.trouble if sitemap else "") or lacking or document.trouble,
-        **_packed(found),
+        **packed_links(found),
         **_shape(lease.url, links, document, response.body),
         same_depth=sitemap is not None,
         role=Role.SITEMAP if sitemap and sitemap.is_index else PLAIN,
         is_sitemap=sitemap is not None,
         sitemaps=links.of_robots(lease, response.sitemaps),
         index_of=links.index_of(lease.url),
-        fresh_for=_fresh_for(response.header("cache-control")),
+        fresh_for=fresh_for(response.header("cache-control")),
         claims=links.claims(lease, sitemap, feed),
         hubs=() if feed is None else announced_hubs(feed, response.headers, lease.url),
         watched=_watched(lease, response, document),
@@ -242,7 +242,7 @@ def _without_document(
         lease,
         response,
         kind=kind,
-        **_packed(found),
+        **packed_links(found),
         **links.own_shape(lease.url),
         same_depth=True,
         role=lease.role & Role.SITEMAP,
@@ -268,7 +268,7 @@ def _with_http(lease: Lease, response: Response) -> Visit:
         lease,
         replace(response, outcome=Outcome.MOVED_TEMPORARILY),
         kind=PageKind.ERROR,
-        **_packed(NO_LINKS._replace(links=target, fresh=target, texts=url.encode())),
+        **packed_links(NO_LINKS._replace(links=target, fresh=target, texts=url.encode())),
         same_depth=True,
         role=lease.role & Role.SITEMAP,
         detail=f"{WITHOUT_TLS} {url} is fetched: no answer with https ({why})",
@@ -294,7 +294,7 @@ def _shape(url: str, links: LinkReader, document: Document, body: bytes) -> dict
     return shape
 
 
-def _packed(found: Outlinks) -> dict[str, bytes]:
+def packed_links(found: Outlinks) -> dict[str, bytes]:
     """The fields of a visit that have its links."""
     return {name: part if isinstance(part, bytes) else part.tobytes() for name, part in found._asdict().items()}
 
@@ -303,7 +303,7 @@ def _may_be_feed(document: Document) -> bool:
     return document.root in ("rss", "feed", "RDF")
 
 
-def _fresh_for(cache_control: str) -> float:
+def fresh_for(cache_control: str) -> float:
     """The max-age of a Cache-Control header in seconds; 0 without one."""
     found = _MAX_AGE(cache_control)
     return float(found[1]) if found else 0.0

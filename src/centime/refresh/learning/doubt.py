@@ -30,6 +30,8 @@ def note_read(t: RefreshTables, m: float, interval: float, quiet: bool) -> None:
     old, new = 0.0, 0.0
     for j in range(GRID_POINTS):
         kept = math.exp(-m * t.ratios[j] * interval)
+        if kept == 0.0:
+            break
         old += t.scratch[j] * kept
         new += t.weights[j] * kept
     weight = new - old

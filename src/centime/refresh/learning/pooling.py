@@ -67,9 +67,8 @@ FIRST_PAGES = 0.5
 STRENGTH = 16.0
 CLASS_STRENGTH, BEND_STRENGTH = 300.0, 3_000.0
 SMOOTHING = 0.05
-LEAST_WEIGHT = 1e-7
 LEAST_MEAN, MOST_MEAN = 1.0 / (150 * 86_400.0), 10.0
-"""Of a usual rate: the grid reaches ten octaves up, and pages that change several times a day must be on it."""
+"""Of a usual rate: 26 octaves above the lowest, at the end of the grid, a page changes several times per second."""
 MOST_SLOPE, MOST_BEND = 2.0, 0.15
 SPREADS = 2.0
 SAMPLE = 1024
@@ -80,11 +79,17 @@ _SETTLED = 0.02
 _FEWEST = 20  # pages with evidence, for further steps
 
 _OCTAVES = (np.arange(GRID_POINTS) - CENTRE) / 2.0
+LEAST_WEIGHTS = 1e-7 * np.exp2(-np.maximum(_OCTAVES - 10.0, 0.0))
+"""Of any rate; less for the fastest, whose share in the mean would be large."""
 
 
 def first_weights() -> Floats:
-    """The prior before anything is known: a wide lognormal law."""
-    weights = np.exp(-0.5 * (_OCTAVES / FIRST_SPREAD) ** 2) + LEAST_WEIGHT
+    """The prior before anything is known: a wide lognormal law, with a tail by Pareto's law of exponent 1, so that two
+    changes within a short time are enough to believe in a fast page.
+    """
+    weights = np.exp(-0.5 * (_OCTAVES / FIRST_SPREAD) ** 2)
+    weights[CENTRE:] = np.maximum(weights[CENTRE:], np.exp2(-_OCTAVES[CENTRE:]))
+    weights += LEAST_WEIGHTS
     return np.asarray(weights / weights.sum())
 
 
@@ -193,7 +198,7 @@ def _next_weights(t: RefreshTables, pages: float, moved: float) -> Floats:
     weights *= pages / max(float(weights.sum()), 1e-300)
     weights = (weights + FIRST_PAGES * first_weights()) / (pages + FIRST_PAGES)
     beside = np.concatenate([weights[:1], weights, weights[-1:]])
-    weights = (1.0 - 2.0 * SMOOTHING) * weights + SMOOTHING * (beside[:-2] + beside[2:]) + LEAST_WEIGHT
+    weights = (1.0 - 2.0 * SMOOTHING) * weights + SMOOTHING * (beside[:-2] + beside[2:]) + LEAST_WEIGHTS
     return np.asarray(weights / weights.sum())
 
 
@@ -251,5 +256,5 @@ def _write_moves(t: RefreshTables, pages: Pages, means: Floats, moved: Floats) -
         record = t.records[pages[i]]
         weigh(t, record["s"] * UNIT, stored_interval(record["b"]), float(record["b"]), means[i])
         moved[i] = learned_octaves(t, float(record["b"]), means[i])
-        for j in range(GRID_POINTS):
+        for j in range(t.window[0], t.window[1]):
             t.shares[j] += t.scratch[j]

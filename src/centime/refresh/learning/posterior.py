@@ -3,6 +3,10 @@
     λ_j = m·2^((j - CENTRE)/2)                      the grid, around the usual rate m of the page's host and importance
     p_j ∝ w_j · (1 - e^(-λ_j c))^n · e^(-λ_j v)     w: the prior, learned from all pages (`pooling.py`)
 
+The grid reaches ten octaves down and 26 up, from the lowest usual rate (`pooling.py`) to several changes per second:
+the end of the grid must not decide what is believed of a fast page, and no crawl reads pages more often. The points
+that quiet time excludes are not computed, so the long grid costs little.
+
 The rest of the book wants a distribution of two numbers, because it needs the demand of all pages under all thresholds
 (`demand.py`): Gamma(S, B), with F(a) = (B/(B+a))^S the probability that a copy of age a is fresh. No gamma is like the
 posterior at all ages: one with the same moments lost 3 points of freshness (`docs/decisions`). But only ages near the
@@ -32,10 +36,11 @@ import numpy.typing as npt
 from centime.model.kernel import bare_inlined, bare_part
 from centime.refresh.tables import DOUBTING, GRID_POINTS, RefreshTables
 
-CENTRE = (GRID_POINTS - 1) // 2
+CENTRE = 20  # changing it, unlike adding points above, makes older snapshots unreadable
 ROOT = math.sqrt(2.0)
 LEAST_SHAPE, MOST_SHAPE = 2.0**-6.5, 1000.0
 _NEGLIGIBLE = -20.0
+_BEYOND = 60.0
 _TINY = 1e-4
 OLD, NEW = 0, 1
 _STEPS = 8
@@ -43,7 +48,7 @@ _HALVINGS = 30
 _CLOSE = 0.1
 _MOST_LOST = 50.0
 _HALF_OCTAVE = 0.5 * math.log(2.0)
-LOWEST_LOG, LOG_STEPS, LOG_COUNT = -64, 8, 760
+LOWEST_LOG, LOG_STEPS, LOG_COUNT = -64, 8, 888
 _LAST_LOG = LOG_COUNT - 2.0 - (GRID_POINTS - 1) * (LOG_STEPS // 2)
 LOWEST_AGE, AGE_STEPS, AGE_COUNT = -40, 8, 480
 
@@ -65,28 +70,41 @@ def fresh_curves(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.stack([kept @ weights, (-np.expm1(-x) / x) @ weights, (kept * x) @ weights])
 
 
+@bare_inlined
+def _end_of(n: float, quiet: float) -> int:
+    """The number of points that evidence allows: those above have less than e^(-_BEYOND + 1) of the likelihood of the
+    best one, however much the prior prefers them. Most pages were quiet for so long that this halves the work.
+    """
+    if not quiet > 0.0:
+        return GRID_POINTS
+    return int(min(max(CENTRE + 2.0 * math.log2((4.0 * n + _BEYOND) / quiet) + 1.0, 1.0), float(GRID_POINTS)))
+
+
 @bare_part
 def weigh(t: RefreshTables, n: float, c: float, v: float, m: float) -> None:
     """Writes the posterior into `scratch`, and the points between which it lies into `window`."""
     p, quiet = t.scratch, m * v
-    for j in range(GRID_POINTS):
+    end = _end_of(n, quiet)
+    for j in range(end):
         p[j] = t.log_weights[j] - quiet * t.ratios[j]
+    for j in range(end, GRID_POINTS):
+        p[j] = 0.0
     if n > 0.0 and c > 0.0:
         at = min(max((math.log2(m * c) - 0.5 * CENTRE - LOWEST_LOG) * LOG_STEPS, 0.0), _LAST_LOG)
         i = int(at)
         above = n * (at - i)
         below = n - above
-        for j in range(GRID_POINTS):
+        for j in range(end):
             k = i + j * (LOG_STEPS // 2)
             p[j] += below * t.logs[k] + above * t.logs[k + 1]
     elif n > 0.0:
-        for j in range(GRID_POINTS):
+        for j in range(end):
             p[j] += n * _HALF_OCTAVE * j
     top = p[0]
-    for j in range(1, GRID_POINTS):
+    for j in range(1, end):
         top = max(top, p[j])
     least = top + _NEGLIGIBLE
-    first, last = 0, GRID_POINTS - 1
+    first, last = 0, end - 1
     while p[first] < least:
         p[first] = 0.0
         first += 1
@@ -134,11 +152,11 @@ def mean_ratio(t: RefreshTables) -> float:
 def quantile_octaves(t: RefreshTables, share: float) -> float:
     """log2(λ/m) below which this share of the posterior in `scratch` lies; each point stands for half an octave."""
     below = 0.0
-    for j in range(GRID_POINTS):
+    for j in range(t.window[0], t.window[1]):
         if below + t.scratch[j] >= share:
             return float(0.5 * (j - CENTRE - 0.5 + (share - below) / t.scratch[j]))
         below += t.scratch[j]
-    return 0.5 * (GRID_POINTS - CENTRE - 0.5)
+    return float(0.5 * (t.window[1] - CENTRE - 0.5))
 
 
 @bare_part
@@ -181,6 +199,8 @@ def explain(t: RefreshTables, m: float, interval: float, since: float) -> None:
     t.explained[:] = 0.0
     for j in range(GRID_POINTS):
         kept = even if j & 1 == 0 else odd
+        if since >= 0.0 and kept == 0.0:
+            break
         if since < 0.0:
             kept = 1.0 - kept
         elif not math.isinf(since):

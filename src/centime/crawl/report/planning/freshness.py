@@ -1,18 +1,21 @@
 """The estimated freshness of a page's copy, the page's change rate, and when another read is worth its cost."""
 
+import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.model.ids import HostId, PageId, page_ids
 from centime.refresh.learning.dates import reliability
-from centime.refresh.learning.regularity import Pattern, dispersion, pattern_of, pooled
+from centime.refresh.learning.regularity import Dispersion, Pattern, dispersion, pattern_of, pooled
 from centime.shard.refreshing import HISTORY, reads_of
 
 DAY = 86_400.0
 HOST_SAMPLE = 200  # pages whose reads show how the pages of a host change
+CRAWL_SAMPLE = 400  # the same, of all hosts
 IRREGULAR = {Pattern.CHANCE: False, Pattern.UNKNOWN: None}  # True for all others
 
 
@@ -23,14 +26,14 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     pages = np.array([page], dtype=np.int64)
     if not book.contains(pages)[0]:
         return {}
-    mean, low, high = (float(rate[0]) * DAY for rate in book.rates(pages))
+    low, high = (float(rate[0]) * DAY for rate in book.bounds(pages))
     value = shard.value(pages)
     shape, scale = (float(value[0]) for value in book.beliefs(pages, value))
     age = max(0.0, now - float(book.read_times(pages)[0]))
-    pattern = change_pattern(opened, page, host)
+    pattern = Pattern.RHYTHM if page in beats else change_pattern(opened, page, host)
     facts: dict[str, Any] = {
-        "changes_per_day": mean,
-        "changes_per_day_90_percent": [low, high],
+        "changes_per_day": min(max(float(book.rates(pages)[0][0]) * DAY, low), high),
+        "changes_per_day_90_percent": [low, high if math.isfinite(high) else None],
         "irregular": IRREGULAR.get(pattern, True),
         "change_pattern": str(pattern),
         "age_seconds": age,
@@ -57,14 +60,18 @@ def is_early(opened: CrawlState, page: PageId) -> bool:
 
 
 def change_pattern(opened: CrawlState, page: PageId, host: HostId) -> Pattern:
-    """How the changes of a page are spread over time, by its reads and by those of some pages of its host."""
+    """How the changes of a page are spread over time, by its reads and by those of some other pages."""
     records = opened.shard.pages.records
-    hosts = opened.shard.hosts_of_pages(np.arange(opened.shard.pages.count, dtype=np.int64))
-    others = np.flatnonzero(hosts == host)
-    others = others[records.visited(others)]
-    others = others[:: 1 + len(others) // HOST_SAMPLE]
+    every = np.arange(opened.shard.pages.count, dtype=np.int64)
+    hosts = opened.shard.hosts_of_pages(every)
+
+    def of_some(pages: npt.NDArray[np.int64], most: int) -> Dispersion:
+        pages = pages[records.visited(pages)]
+        some = page_ids(pages[:: 1 + len(pages) // most])
+        return pooled(dispersion(*reads_of(records, other, HISTORY)) for other in some)
+
     own = dispersion(*reads_of(records, page, HISTORY))
-    return pattern_of(own, pooled(dispersion(*reads_of(records, other, HISTORY)) for other in page_ids(others)))
+    return pattern_of(own, of_some(every[hosts == host], HOST_SAMPLE), lambda: of_some(every, CRAWL_SAMPLE))
 
 
 def due_moment(time: float) -> str:

@@ -1,0 +1,1 @@
+"""What other programs have written becomes part of a crawl: archives, indexes, logs, graphs, mirrors."""

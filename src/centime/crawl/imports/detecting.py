@@ -1,0 +1,110 @@
+"""Which format a file has, by its content; a person can say it instead (`--from`)."""
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from centime.crawl.imports.archived import WarcSource
+from centime.crawl.imports.columnar import ColumnarSource
+from centime.crawl.imports.crawl_log import LINE, CrawlLogSource
+from centime.crawl.imports.finding import Reading, Source
+from centime.crawl.imports.index_lines import IndexSource
+from centime.crawl.imports.json_lines import JsonSource
+from centime.crawl.imports.mirror import MirrorSource
+from centime.crawl.imports.sitemap_file import SitemapSource
+from centime.crawl.imports.wacz import WaczSource
+from centime.crawl.imports.web_graph import EDGE, VERTEX, WebGraphSource
+from centime.discover.sitemap import is_sitemap
+from centime.model.errors import BadInput
+
+LOOK = 1 << 16
+FORMATS = ("warc", "wat", "wacz", "cdx", "parquet", "webgraph", "heritrix", "wget", "jsonl", "sitemap")
+VERTICES, EDGES = "vertices", "edges"
+
+
+def sources_of(paths: Sequence[Path], given: str, reading: Reading) -> list[Source]:
+    """The files to import, by their formats; BadInput names the first that cannot be."""
+    if given and given not in FORMATS:
+        raise BadInput(f"--from is one of {', '.join(FORMATS)}, not {given!r}")
+    sources: list[Source] = []
+    halves: dict[str, list[Path]] = {VERTICES: [], EDGES: []}
+    for path in paths:
+        form = given or _format_of(path)
+        if form == "webgraph":
+            form = _half_of(path)
+        match form:
+            case "warc" | "wat":
+                sources.append(WarcSource(path, reading))
+            case "wacz":
+                sources.append(WaczSource(path, reading))
+            case "cdx":
+                sources.append(IndexSource(path))
+            case "parquet":
+                sources.append(ColumnarSource(path))
+            case "heritrix":
+                sources.append(CrawlLogSource(path))
+            case "wget":
+                sources.append(MirrorSource(path, reading))
+            case "jsonl":
+                sources.append(JsonSource(path))
+            case "sitemap":
+                sources.append(SitemapSource(path))
+            case _:
+                halves[form].append(path)
+    if len(halves[VERTICES]) != (1 if halves[EDGES] else 0):
+        raise BadInput("a web graph is a file of vertices and one or more of edges; give them together")
+    return [*sources, *(WebGraphSource(halves[VERTICES][0], edges) for edges in halves[EDGES])]
+
+
+def _format_of(path: Path) -> str:
+    if path.is_dir():
+        return "wget"
+    with path.open("rb") as file:
+        packed = file.read(LOOK)
+    if packed.startswith(b"PK\x03\x04"):
+        return "wacz"
+    if packed.startswith(b"PAR1"):
+        return "parquet"
+    head = _unpacked(packed)
+    lines = [line for line in head.split(b"\n", 4)[:4] if line.strip()]
+    first = lines[0] if lines else b""
+    if head.startswith(b"WARC/"):
+        return "warc"
+    if first.lstrip().startswith(b"CDX ") or first.startswith(b"!") or _is_index(first):
+        return "cdx"
+    if LINE.match(first):
+        return "heritrix"
+    if first.lstrip().startswith((b"{", b"[")):
+        return "jsonl"
+    if EDGE.match(first) or VERTEX.match(first):
+        return "webgraph"
+    if is_sitemap(f"http://a/sitemap{path.suffix}", head if b"\n" not in head else head[: head.rindex(b"\n")]):
+        return "sitemap"
+    raise BadInput(
+        f"{path}: its format is not recognised; --from says it: {', '.join(FORMATS)}"
+        if head
+        else f"{path}: the file is empty"
+    )
+
+
+def _half_of(path: Path) -> str:
+    with path.open("rb") as file:
+        first = _unpacked(file.read(LOOK)).split(b"\n")[0]
+    return EDGES if EDGE.match(first) else VERTICES
+
+
+def _is_index(line: bytes) -> bool:
+    """Whether a line is one of CDXJ, or of CDX without a first line."""
+    fields = line.split(b" ")
+    digits = len(fields) > 2 and fields[1].isdigit() and 8 <= len(fields[1]) <= 17
+    return digits and (fields[2].startswith(b"{") or len(fields) in (9, 10, 11))
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The first bytes, without gzip."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return zlib.decompressobj(31).decompress(data, LOOK)
+    except zlib.error:
+        return b""

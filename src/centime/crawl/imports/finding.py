@@ -1,0 +1,94 @@
+"""What a file from elsewhere says of one page: a visit, or only links. URLs, links and headers are as written there."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
+
+from centime.model.outcome import Outcome
+
+Headers = tuple[tuple[str, str], ...]
+
+
+class Finding(NamedTuple):
+    """One page as a file describes it. What the file does not know is None, empty or 0."""
+
+    url: str
+    time: float  # seconds since the epoch
+    status: int = 200
+    headers: Headers = ()  # names in lower case
+    body: bytes | None = None  # decoded; None: the file has no bodies
+    truncated: bool = False
+    hrefs: tuple[str, ...] | None = None  # None: the file has no links
+    flags: bytes = b""  # of the links, as in a Document
+    base: str = ""  # against which links are resolved; by default the URL
+    digest: str = ""  # by which the file compares contents
+    size: int = 0  # bytes of the body
+    revisits: float | None = None  # of a revisit: the time of the capture with the same body, 0 if unknown
+    only_links: bool = False  # there was no visit
+    place: str = ""  # of the body, in words
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a part of a file, in words; the rest is read."""
+
+    text: str
+
+
+class Listed(NamedTuple):
+    """A page that a sitemap lists, with what it claims of it."""
+
+    url: str
+    modified: float = 0.0
+    period: float = 0.0
+
+
+class Refused(NamedTuple):
+    """A page that the crawl does not accept, for a reason in a word: nothing more of it was decoded."""
+
+    reason: str
+
+
+Item = Finding | Trouble | Listed | Refused | None
+
+
+class Reading(NamedTuple):
+    """What a reader must know of the crawl."""
+
+    most_bytes: int  # of a body
+    refusal: Callable[[str], str] = lambda url: ""  # why it does not accept the URL of a page, in a word; or ""
+    is_plain: Callable[[str], bool] = lambda host: False  # whether it knows a host without TLS alone
+
+
+class Source(Protocol):
+    """A file to import."""
+
+    name: str
+    format: str
+    size: int  # of the file, in the unit of `place`
+
+    def items(self, position: int) -> Iterator[tuple[int, Item]]:
+        """What the file says behind a position that was reached before (0: from the beginning), each with the position
+        that is reached when it is imported; None where there is nothing to import.
+        """
+
+    def place(self) -> int:
+        """How far the file was read, for people who wait."""
+
+
+IMPORTED = frozenset({Outcome.READ, Outcome.UNCHANGED, Outcome.MOVED, Outcome.MOVED_TEMPORARILY, Outcome.GONE})
+"""What an old visit tells of a page now. That a server was busy once does not."""
+
+
+def moment_of(text: str) -> float:
+    """The seconds since the epoch of a date as in WARC files and logs; 0 if it is none."""
+    try:
+        when = datetime.fromisoformat(text)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def moment_of_digits(text: str) -> float:
+    """The same for YYYYMMDDhhmmss, as indexes have it."""
+    digits = text[:14].ljust(14, "0")
+    return moment_of(f"{digits[:8]}T{digits[8:]}") if digits.isascii() and digits.isdigit() else 0.0
