@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,9 @@ from hypothesis.internal.conjecture import providers
 
 from centime.model.kernel import compile_at_once
 from tests.forked_children import fork_children, start_children
+
+if TYPE_CHECKING:
+    from tests.cluster.crawled import Crawled
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
@@ -26,6 +30,15 @@ os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
 fork_children()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
+
+
+@pytest.fixture(scope="session")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Crawled"]:
+    """A web that was crawled in one folder and in partitions, for all tests that compare the two."""
+    from tests.cluster.crawled import crawled_twice  # few processes need it
+
+    with crawled_twice(tmp_path_factory.mktemp("local")) as found:
+        yield found
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from time import perf_counter
 
 from rich.console import Console
 
+from bench.cluster.budgets import budgets
 from bench.cluster.figures import entries, levels, memory, rate, transfers
 from bench.cluster.nodes import nodes
 from bench.cluster.ranking import ranking
@@ -44,7 +45,7 @@ def crashes(wanted: int, first: int) -> Iterator[Figure]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.cluster", description=__doc__)
-    parts = ("levels", "transfers", "entries", "memory", "rate", "crashes", "real", "nodes", "ranking")
+    parts = ("levels", "transfers", "entries", "memory", "rate", "budgets", "crashes", "real", "nodes", "ranking")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"which: {', '.join(parts)} (default: all)")
     parser.add_argument("--graph", type=Path, help="a real link graph beside the generated ones")
     parser.add_argument("--crashes", type=int, default=CRASHES, help=f"how many to simulate (default: {CRASHES})")
@@ -62,6 +63,7 @@ def main() -> int:
             "entries": entries,
             "memory": memory,
             "rate": rate,
+            "budgets": budgets,
             "crashes": lambda: crashes(chosen.crashes, chosen.seed),
             "real": lambda: real(chosen.faults, chosen.seed),
             "nodes": nodes,

@@ -9,8 +9,13 @@
 In the end no known page waits, every law of `centime check` holds in all partitions and between them, the error is
 certified, and no host was asked within half of its delay by whomever. Whether what a replica had is visited again is
 checked by a test (`tests/cluster/test_local.py`), not here.
+
+Measured beside it: how long it takes from the loss of a partition with its folder until one of its hosts is asked
+again by its successor, and the bytes of messages between nodes for each visit: batches, what journals grow by, and
+copies to replicas after a fault.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -20,19 +25,21 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
+from statistics import median
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 from bench.figure import Figure
 from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
-from centime.cluster.checking import check_any
 from centime.cluster.coordinator import Coordinator
-from centime.cluster.parts import parts_of
-from centime.crawl.engine.loop import Limits
+from centime.cluster.report.checking import check_any
+from centime.cluster.report.parts import parts_of
+from centime.crawl.engine.loop import VIEW_SECONDS, Limits
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
+from centime.model.address import partition_of
 
 KINDS = ("killed", "lost", "frozen", "keeper", "all")
 PARTITIONS, NODES = 3, 2
@@ -44,6 +51,10 @@ GIVEN: dict[str, Any] = {"allow-network": ["127.0.0.0/8"], "scope": "any", "dela
 PAUSE_SECONDS = 1.5  # between two faults
 TOLERANCE = 0.2  # of a delay: on a busy machine the server reads one request late and the next one at once
 FROZEN_SECONDS = 3.0
+MOST_WAIT = 30.0  # seconds
+
+
+Loss = tuple[int, float, float]  # a partition, when it was lost, and when its successor was open
 
 
 class Broken(Exception):
@@ -52,34 +63,58 @@ class Broken(Exception):
 
 def real(wanted: int, seed: int) -> Iterator[Figure]:
     """The faults of real clusters with every law kept, by kind; an exception ends it, if one does not hold."""
-    counts = real_faults(wanted, seed)
+    waits: list[float] = []
+    counts = real_faults(wanted, seed, waits)
     yield Figure("real faults with every law kept", float(sum(counts[kind] for kind in KINDS)), "", "at least", wanted)
     for name in (*KINDS, "clusters"):
         yield Figure(f"  {name}", float(counts[name]), "")
+    if waits:
+        yield Figure("hosts of a lost partition asked again, median", median(waits), "s")
+        yield Figure("hosts of a lost partition asked again, longest", max(waits), "s", "at most", MOST_WAIT)
+    for name in ("batches", "tails", "copies"):
+        yield Figure(f"between nodes, for each visit: {name}", counts[name] / max(1, counts["visits"]), "bytes")
 
 
-def real_faults(count: int, seed: int = 0) -> Counter[str]:
-    """Runs clusters until so many faults have happened; Broken says what was lost. Returns what happened, counted."""
+def real_faults(count: int, seed: int = 0, waits: list[float] | None = None) -> Counter[str]:
+    """Runs clusters until so many faults have happened; Broken says what was lost. Returns what happened, counted;
+    `waits` gets the seconds from each loss until a host of the partition was asked again.
+    """
+    waits = [] if waits is None else waits
     coordinator.FROZEN_SECONDS = FROZEN_SECONDS
     chance, counts = Random(f"real {seed}"), Counter[str]()
     while sum(counts[kind] for kind in KINDS) < count:
         with TemporaryDirectory() as room, serve_in_process(BOX) as served:
-            _one_cluster(served, Path(room) / "c", chance, counts, count)
+            _one_cluster(served, Path(room) / "c", chance, counts, count, waits)
             counts["clusters"] += 1
     return counts
 
 
-def _one_cluster(served: Served, path: Path, chance: Random, counts: Counter[str], most: int) -> None:
+def _one_cluster(
+    served: Served, path: Path, chance: Random, counts: Counter[str], most: int, waits: list[float]
+) -> None:
+    lost: list[Loss] = []
     seeds = [served.seed_url]
     while True:
         faults = Faults(path, chance, most - sum(counts[kind] for kind in KINDS))
         ending = in_child(partial(_run, path, seeds, faults), faults.log)
-        counts += faults.happened()
+        counts.update(faults.happened())
+        counts.update(faults.traffic())
+        lost += faults.lost
         if ending is not None:
             break
     if not ending.startswith("everything known was read"):
         raise Broken(f"the crawl ended otherwise: {ending}")
     _must_be_right(served, path)
+    waits += _waits(served, lost)
+
+
+def _waits(served: Served, lost: list[Loss]) -> Iterator[float]:
+    """The seconds from each loss of a partition until its successor asked one of its hosts, if it had one to ask."""
+    asked = sorted((one.time, partition_of(f"http://{one.host}/", PARTITIONS)) for one in served.requests())
+    for partition, at, opened in lost:
+        again = next((time for time, owner in asked if owner == partition and time > opened), None)
+        if again is not None:
+            yield again - at
 
 
 def _run(path: Path, seeds: list[str], faults: "Faults") -> str:
@@ -114,13 +149,35 @@ class Faults:
         self._next = monotonic() + PAUSE_SECONDS
         self.log = path.with_name("faults.log")
         self.log.unlink(missing_ok=True)
+        self._traffic = self.log.with_name("traffic")
+        self._traffic.unlink(missing_ok=True)
+        self._losses = self.log.with_name("losses")
+        self._losses.unlink(missing_ok=True)
+        self._waiting: dict[int, tuple[int, float]] = {}  # lost partitions: the process that died, and when
 
     def happened(self) -> Counter[str]:
         """The faults, by kind."""
         return Counter(self.log.read_text().split()) if self.log.exists() else Counter()
 
+    @property
+    def lost(self) -> list[Loss]:
+        """The losses of partitions with their folders."""
+        return json.loads(self._losses.read_text()) if self._losses.exists() else []
+
+    def _note_successors(self, crawl: Coordinator) -> None:
+        for victim, (pid, at) in list(self._waiting.items()):
+            if crawl.members[victim].process.pid != pid and crawl.members[victim].is_open:
+                self._losses.write_text(json.dumps([*self.lost, (victim, at, time() - VIEW_SECONDS)]))
+                del self._waiting[victim]
+
+    def traffic(self) -> Counter[str]:
+        """The visits of the run and the bytes between nodes, as last noted."""
+        return Counter(json.loads(self._traffic.read_text()) if self._traffic.exists() else {})
+
     def look(self, crawl: Coordinator, now: float) -> None:
         """Makes a fault if it is time for one; called by the run itself."""
+        self._traffic.write_text(json.dumps({"visits": crawl.run_facts.visits, **crawl.bytes_between_nodes}))
+        self._note_successors(crawl)
         running = crawl.run_facts.visits > 5 and not crawl.run_facts.ending
         if not running or monotonic() < self._next or self.happened().total() >= self._most:
             return
@@ -139,6 +196,7 @@ class Faults:
                     os.kill(crawl.pids[victim], signal.SIGKILL)
                 if kind == "lost" and (self._path / "replicas" / f"{victim:02}" / "centime.json").exists():
                     shutil.rmtree(self._path / "partitions" / f"{victim:02}")
+                    self._waiting[victim] = crawl.pids[victim], time()
         self._next = monotonic() + PAUSE_SECONDS * (1 + self._chance.random())
 
 

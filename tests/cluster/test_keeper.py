@@ -9,6 +9,7 @@ from centime.cluster.keeper import Keeper, Restore, Restored
 from centime.cluster.replica import Has, Look, Refused, Shipper, Stored, Tail
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
+from centime.store.folder import read_about
 from tests.crawl.world import World, advance, crawl
 from tests.shard.transfers.test_transfers import crawl as visit_some
 from tests.shard.transfers.test_transfers import partitions
@@ -64,6 +65,20 @@ def test_a_replica_that_is_behind_or_ahead_becomes_the_same_with_the_next_incarn
     copy = read_crawl(tmp_path / "replicas" / "00")
     assert copy.shard.frame == frame
     copy.close()
+
+
+def test_a_replica_has_settings_that_were_changed_while_the_crawl_ran(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path / "replicas")
+    (tmp_path / "replicas").mkdir()
+    with crawl(tmp_path / "c") as opened:
+        shipper = Shipper(tmp_path / "c", 0, 1)
+        ship(keeper, shipper, opened)
+        list(shipper.settings(opened.folder.settings))
+        assert list(shipper.settings(opened.folder.settings)) == [], "nothing has changed"
+        opened.folder.keep_settings(opened.folder.settings | {"alpha": 0.125})
+        for part in shipper.settings(opened.folder.settings):
+            keeper.take(part)
+    assert read_about(tmp_path / "replicas" / "00").settings["alpha"] == 0.125
 
 
 def test_nothing_of_an_older_incarnation_is_stored_also_by_a_keeper_that_was_started_again(tmp_path: Path) -> None:

@@ -1,84 +1,39 @@
 """A crawl in partitions as processes of this machine: it is the crawl that one folder would be."""
 
 import os
+import re
 import shutil
 import signal
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from centime.cli.main import app
 from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
-from centime.cluster.checking import check_any
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import partition_folders, read_about
-from centime.cluster.parts import Parts, parts_of
-from centime.crawl.engine.loop import STOPPED, Engine, Limits
+from centime.cluster.report.checking import check_any
+from centime.crawl.engine.loop import STOPPED, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import CrawlReader, read_crawl
-from centime.crawl.report.graph import crawl_graph
-from centime.lab.webbox import WebBox, serve_in_process
-from centime.lab.webbox.process import Served
 from centime.ledger.certificate import certified
 from centime.model.address import partition_of
-from centime.model.errors import BadInput, BadSetting, InUse, UnknownPage
+from centime.model.errors import BadInput, BadSetting, InUse
 from centime.model.ids import PageId
 from centime.shard.transfers.exchanging import transfers_of
+from tests.cluster.crawled import GIVEN, Crawled
 
-BOX = WebBox(
-    hosts=6, pages=80, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0, changes_per_day=1e-6
-)
-GIVEN: dict[str, Any] = {"allow-network": ["127.0.0.0/8"], "scope": "any", "delay": 0.0, "workers": 1}
-KEPT = GIVEN | {"keep": "all"}
-MOST_TRIES = 50
 View = Callable[[Coordinator, float], None]
 
 
 def nothing(crawl: Coordinator, now: float) -> None:
     """Does not look."""
-
-
-@dataclass(frozen=True)
-class Crawled:
-    """A web, and the folders of a crawl of it in one piece and in partitions."""
-
-    seed: str
-    plain: Path
-    cluster: Path
-    ending: str
-    error: float
-
-
-@contextmanager
-def spread_web() -> Iterator[Served]:
-    """The web at a port with which every partition, of 2 or 3, owns some of its hosts, and 0 and 1 several."""
-    for _ in range(MOST_TRIES):
-        with serve_in_process(BOX) as served:
-            urls = [f"http://site{number}.localhost:{served.port}/" for number in range(BOX.hosts)]
-            owners = [Counter(partition_of(url, count) for url in urls) for count in (2, 3)]
-            if len(owners[0]) == 2 and len(owners[1]) == 3 and min(owners[0].values()) > 1:
-                yield served
-                return
-    raise AssertionError("no port will do")
-
-
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
-    room = tmp_path_factory.mktemp("local")
-    with spread_web() as served:
-        with open_writer(room / "plain", [served.seed_url], KEPT) as opened:
-            Engine(opened).run()
-        with cluster_run(room / "cluster", [served.seed_url], KEPT, Limits(), partitions=3) as crawl:
-            ending = crawl.run()
-            error = crawl.statistics(crawl.now())["certified_error"]
-        yield Crawled(served.seed_url, room / "plain", room / "cluster", ending, error)
 
 
 @contextmanager
@@ -131,102 +86,6 @@ def test_importance_is_that_of_one_folder_within_the_certified_errors(crawled: C
             )
         assert off / len(truth) <= error
         one.close()
-
-
-def both(crawled: Crawled) -> tuple[Parts, Parts]:
-    return parts_of(crawled.plain), parts_of(crawled.cluster)
-
-
-def facts_of(rows: list[dict[str, Any]], *without: str) -> list[dict[str, Any]]:
-    """Rows without what two crawls of one web differ in, in one order."""
-    return sorted(
-        ({name: row[name] for name in row.keys() - set(without)} for row in rows), key=lambda row: row["host"]
-    )
-
-
-def test_the_top_of_all_partitions_is_that_of_one_folder(crawled: Crawled) -> None:
-    plain, cluster = both(crawled)
-    for site, name in ((False, "url"), (True, "host")):
-        found, every = cluster.top(12, site=site), plain.top(1000, site=site)
-        assert [row["rank"] for row in found["top"]] == list(range(1, 1 + len(found["top"])))
-        truth = {row[name]: row["importance"] for row in every["top"]}
-        importance = [row["importance"] for row in found["top"]]
-        assert importance == pytest.approx([truth[row[name]] for row in found["top"]], abs=2e-4)
-        assert importance == pytest.approx([row["importance"] for row in every["top"][:12]], abs=2e-4)
-        assert found["certified_error"] <= 1.1e-6
-        assert found["known"] == every["known"]
-    failing = [[row["url"] for row in parts.top(9, "errors")["top"]] for parts in (plain, cluster)]
-    assert failing[0] == failing[1]
-
-
-def test_counts_and_hosts_are_those_of_one_folder(crawled: Crawled) -> None:
-    plain, cluster = both(crawled)
-    expected, found = plain.statistics(2e9), cluster.statistics(2e9)
-    assert found["partitions"] == 3
-    for name in ("known", "read", "visits", "hosts", "links", "outcomes", "kinds", "statuses", "body_bytes"):
-        assert found[name] == expected[name], name
-    differ = "ready", "latency_seconds", "wire_bytes"
-    assert facts_of(cluster.hosts(9)["top"], *differ) == facts_of(plain.hosts(9)["top"], *differ)
-    assert [row["known"] for row in cluster.hosts(3)["top"]] == [row["known"] for row in plain.hosts(3)["top"]]
-
-
-def test_a_page_is_explained_with_the_links_of_all_partitions(crawled: Crawled) -> None:
-    plain, cluster = both(crawled)
-    expected, found = (parts.page(crawled.seed, now=2e9) for parts in (plain, cluster))
-    for name in ("url", "rank", "known", "links_in", "links_out", "kind"):
-        assert found[name] == expected[name], name
-    for name in ("importance", "received_along_links", "received_from_virtual_page", "pays_each_link"):
-        assert found[name] == pytest.approx(expected[name], abs=1e-4), name
-    for name in ("paid_by", "links_to"):
-        value = "contribution" if name == "paid_by" else "importance"
-        assert [row[value] for row in found[name]] == pytest.approx([row[value] for row in expected[name]], abs=1e-4)
-    with pytest.raises(UnknownPage):
-        cluster.page(f"{crawled.seed}nowhere", now=2e9)
-
-
-def test_changes_come_newest_first_from_all_partitions(crawled: Crawled) -> None:
-    plain, cluster = both(crawled)
-    expected, found = plain.changes(0.0, 2e10), cluster.changes(0.0, 2e10)
-    assert len(found) == len(expected)
-    rows = list(found.newest_first("", None, sentences=True))
-    assert {row["url"] for row in rows} == {row["url"] for row in expected.newest_first("", None)}
-    assert [row["seen_seconds"] for row in rows] == sorted((row["seen_seconds"] for row in rows), reverse=True)
-    assert len(list(found.newest_first("", 5))) == 5
-    assert "What changed in cluster" in "".join(found.atom(iter(rows[:1]), ""))
-
-
-def test_exports_have_the_pages_and_links_of_all_partitions(crawled: Crawled, tmp_path: Path) -> None:
-    links, tables = [], []
-    for parts in both(crawled):
-        graph = crawl_graph(parts.linked)
-        urls = [url for some in parts.linked.urls() for url in some]
-        sources = np.repeat(np.arange(graph.graph.pages), np.diff(graph.graph.offsets)).tolist()
-        ends = zip(sources, graph.graph.targets.tolist(), strict=True)
-        links.append({(urls[source], urls[target]) for source, target in ends})
-        parts.export("parquet", tmp_path / "pages.parquet", lambda done: None)
-        table = pq.read_table(tmp_path / "pages.parquet").to_pylist()
-        assert [row["page"] for row in table] == list(range(parts.known))
-        leads = {row["url"]: row["leads_to"] is not None and table[row["leads_to"]]["url"] for row in table}
-        tables.append({row["url"]: (row["links_in"], row["links_out"], row["outcome"]) for row in table})
-        assert all(not url or url in tables[-1] for url in leads.values())
-        texts = parts.export("jsonl", tmp_path / "texts.jsonl", lambda done: None)
-        assert texts["pages"] == len((tmp_path / "texts.jsonl").read_text().splitlines()) > 60
-    assert links[0] == links[1]
-    assert tables[0] == tables[1]
-    with pytest.raises(BadInput, match="takes one folder"):
-        parts.export("git", tmp_path / "all.git", lambda done: None)
-
-
-def test_a_search_finds_the_pages_of_all_partitions(crawled: Crawled) -> None:
-    plain, cluster = both(crawled)
-    word = plain.readers[0].shard.pages.texts.get(PageId(0)).split("/")[2].split(".")[0]
-    counts = []
-    for parts in (plain, cluster):
-        assert sum(update.added for update in parts.update_index(rebuild=False, step=lambda done: None)) > 60
-        found = parts.search(word, site="", since=None, kind="", most=5)
-        counts.append((found.matches, found.changed_since, len(found.pages)))
-        assert [page.score for page in found.pages] == sorted((page.score for page in found.pages), reverse=True)
-    assert counts[0] == counts[1]
 
 
 def test_a_check_verifies_all_partitions_and_what_they_told_each_other(crawled: Crawled, tmp_path: Path) -> None:
@@ -351,6 +210,17 @@ def test_what_the_folder_does_not_allow_is_refused_before_anything_is_written(cr
         cluster_run(crawled.cluster, [], {}, Limits()),
     ):
         pass
+
+
+def test_the_command_shows_how_it_goes_from_the_first_moment_on(
+    crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("centime.cli.crawl.view.LINE_SECONDS", 0.0)  # also before a partition has told anything
+    shutil.copytree(crawled.cluster, tmp_path / "c")
+    result = CliRunner().invoke(app, ["crawl", str(tmp_path / "c")])
+    assert result.exit_code == 0, result.output
+    assert "everything known was read" in result.output
+    assert re.search(r"\d+ visits .* known", result.output)
 
 
 def run(

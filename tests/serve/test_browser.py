@@ -16,15 +16,18 @@ import pytest
 
 from bench.crawl_server import UNPACKED
 from bench.replay_browser import Browser, chromium
+from centime.cluster.status import ClusterStatus, PartitionStatus, write_status
 from centime.crawl.report.truth import TruePage, Truth, write_truth
 from centime.serve import events
 from centime.serve.access import Access
 from centime.serve.listening import WindowServer, address_of, bound, served_crawls
+from centime.store.lock import lock_file, unlock_file
+from tests.cluster.crawled import Crawled
 from tests.crawl.report.made import hand_made, refreshed
 
 INSTALLED = os.environ.get("CHROMIUM") or shutil.which("chromium")
 FETCHED = (UNPACKED / "usr/lib/chromium/chromium").exists()
-PAGES = ("overview", "pages", "hosts", "next", "changes", "plan", "communities", "orders", "figures")
+PAGES = ("overview", "pages", "hosts", "next", "changes", "plan", "communities", "orders", "figures", "cluster")
 
 pytestmark = [
     pytest.mark.slow,
@@ -113,6 +116,45 @@ def test_the_overview_is_live(browser: Browser, place: tuple[str, Path], monkeyp
     assert tab.wait_until(f"document.querySelector('[data-figure=visits]').textContent !== '{before}'", 20.0)
     assert tab.wait_until("document.querySelector('#changes a') !== null")
     tab.close()
+
+
+def test_the_cluster_page_is_live(
+    browser: Browser, crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "EVERY", 0.1)
+    folder = tmp_path / "web"
+    shutil.copytree(crawled.cluster, folder)
+    write_status(folder, status("running"))
+    handle, made = lock_file(folder), bound("127.0.0.1", 0)
+    server = WindowServer(served_crawls([folder]), Access(None))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [made]})
+    thread.start()
+    try:
+        tab = browser.tab(f"{address_of(made)}c/web/cluster", width=360)
+        assert tab.ask("document.documentElement.scrollWidth") <= 360
+        assert tab.ask("document.querySelector('nav [aria-current]').textContent") == "Cluster"
+        assert tab.wait_until("document.getElementById('live').textContent === 'Live.'")
+        assert "frozen" not in tab.ask("document.querySelector('[data-again]').textContent")
+        write_status(folder, status("frozen"))
+        assert tab.wait_until("document.querySelector('[data-again]').textContent.includes('frozen')", 20.0)
+        assert tab.complaints == []
+        tab.close()
+    finally:
+        unlock_file(handle)
+        server.should_exit = True
+        thread.join()
+
+
+def status(state: str) -> ClusterStatus:
+    """Three partitions on two nodes, one of them in this state."""
+    states = ("running", state, "running")
+    return ClusterStatus(
+        time=1.0,
+        partitions=[
+            PartitionStatus(partition=number, node=str(number % 2), state=one, process=7, incarnation=1, taken_over=0)
+            for number, one in enumerate(states)
+        ],
+    )
 
 
 def test_nothing_of_a_hostile_page_runs_in_the_frame_or_opened_alone(browser: Browser, place: tuple[str, Path]) -> None:

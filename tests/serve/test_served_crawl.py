@@ -77,8 +77,8 @@ def test_a_folder_that_may_not_be_read_is_told_and_is_not_called_damaged(
     def denied(path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path / "centime.json"))
 
-    monkeypatch.setattr(served_crawl, "check_folder", denied)
-    monkeypatch.setattr(served_crawl, "look_at", denied)
+    monkeypatch.setattr(served_crawl, "check_any_folder", denied)
+    monkeypatch.setattr(served_crawl, "parts_of", denied)
     for path in (PAGES, "/c/museum/orders", "/c/museum/overview", ORDERS, f"/c/museum/copy?url={ROOT}"):
         answered = asker.get(path)
         assert (answered.status, "damaged" in answered.text) == (503, False), path

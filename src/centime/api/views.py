@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from centime.cluster.report.parts import Parts
 from centime.crawl.engine.reader import CrawlReader
-from centime.crawl.engine.state import rows_of
 from centime.crawl.report.bodies import Stored, capture_facts, every_stored, read_stored, seconds_of
-from centime.crawl.report.changes import find_changes, newest_first
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
 from centime.model.arrow import arrow
 from centime.model.ids import PageId
@@ -22,6 +21,8 @@ from centime.store.folder import CrawlFolder
 
 if TYPE_CHECKING:
     import pyarrow
+
+BATCH = 4096  # rows whose URLs are read at once
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -113,23 +114,29 @@ class Body:
 class View:
     """Rows of a crawl."""
 
-    def __init__(self, reader: CrawlReader) -> None:
-        self._reader = reader
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
 
 class Pages(View):
-    """All known pages, in the order in which they became known."""
+    """All known pages, in the order in which they became known; of a crawl in partitions, one partition after the
+    other.
+    """
 
     def __len__(self) -> int:
-        return self._reader.shard.pages.count
+        return self._parts.known
 
     def __iter__(self) -> Iterator[Page]:
-        shard = self._reader.shard
+        for first, reader in zip(self._parts.firsts, self._parts.readers, strict=True):
+            yield from self._pages(first, reader)
+
+    def _pages(self, first: int, reader: CrawlReader) -> Iterator[Page]:
+        shard = reader.shard
         for numbers in batches(shard.pages.count):
             heads = shard.pages.records.heads(numbers)
             visited = heads["visits"] > 0
             columns = (
-                numbers.tolist(),
+                (first + numbers).tolist(),
                 shard.pages.texts.get_many(numbers),
                 shard.ledger.importance(numbers).tolist(),
                 [KINDS[kind] for kind in kinds_of(heads["kind"], heads["outcome"]).tolist()],
@@ -146,24 +153,26 @@ class Pages(View):
     def to_arrow(self) -> "pyarrow.Table":
         """All pages as a table, with the columns of `centime export --format parquet`."""
         pa = arrow()
-        from centime.crawl.report.graph import linked_pages
         from centime.crawl.report.table import SCHEMA, page_batches
 
-        return pa.Table.from_batches(page_batches([self._reader], linked_pages(self._reader)), schema=SCHEMA)
+        return pa.Table.from_batches(page_batches(self._parts.readers, self._parts.linked), schema=SCHEMA)
 
 
 class Links(View):
     """All known links between known pages."""
 
     def __len__(self) -> int:
-        return sum(int(lengths.sum()) for _, lengths, _ in rows_of(self._reader.shard))
+        return sum(int(lengths.sum()) for _, lengths, _ in self._parts.linked.rows())
 
     def __iter__(self) -> Iterator[Link]:
-        texts = self._reader.shard.pages.texts
-        for pages, lengths, targets in rows_of(self._reader.shard, batch=4096):
-            sources = np.repeat(pages, lengths)
-            for source, target in zip(texts.get_many(sources), texts.get_many(targets), strict=True):
-                yield Link(source, target)
+        for pages, lengths, targets in self._parts.linked.rows():
+            ends = np.cumsum(lengths)
+            for begin in range(0, len(pages), BATCH):
+                some = slice(begin, begin + BATCH)
+                sources = np.repeat(pages[some], lengths[some])
+                links = targets[ends[begin] - lengths[begin] :][: len(sources)].astype(np.int64)
+                for source, target in zip(self._parts.urls(sources), self._parts.urls(links), strict=True):
+                    yield Link(source, target)
 
     def to_arrow(self) -> "pyarrow.Table":
         """All links as a table of page numbers: `source`, `target`."""
@@ -171,7 +180,7 @@ class Links(View):
         schema = pa.schema([("source", pa.int64()), ("target", pa.int64())])
         parts = [
             pa.record_batch([np.repeat(pages, lengths), targets.astype(np.int64)], schema=schema)
-            for pages, lengths, targets in rows_of(self._reader.shard)
+            for pages, lengths, targets in self._parts.linked.rows()
         ]
         return pa.Table.from_batches(parts, schema=schema)
 
@@ -179,12 +188,12 @@ class Links(View):
 class Changes(View):
     """The changes that visits saw, newest first."""
 
-    def __init__(self, reader: CrawlReader, since: float, until: float, match: str) -> None:
-        super().__init__(reader)
+    def __init__(self, parts: Parts, since: float, until: float, match: str) -> None:
+        super().__init__(parts)
         self._window, self._match = (since, until), match
 
     def __iter__(self) -> Iterator[Change]:
-        for row in newest_first(self._reader, find_changes(self._reader, *self._window), self._match):
+        for row in self._parts.changes(*self._window).newest_first(self._match, None):
             yield Change(row["url"], row["change"], row["seen_seconds"], row["importance"], row["status"] or 0)
 
     def to_arrow(self) -> "pyarrow.Table":
@@ -209,8 +218,8 @@ class Bodies(View):
     """The bodies that the crawl has kept (`--keep`), file by file; of versions page by page."""
 
     def __iter__(self) -> Iterator[Body]:
-        folder = self._reader.folder
-        return (Body(folder, stored) for stored in every_stored(folder))
+        folders = [reader.folder for reader in self._parts.readers]
+        return (Body(folder, stored) for folder in folders for stored in every_stored(folder))
 
     def to_arrow(self) -> "pyarrow.Table":
         """The bodies as a table with their bytes: everything is in memory then."""

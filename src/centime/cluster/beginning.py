@@ -20,6 +20,7 @@ from centime.cluster.folder import (
 from centime.cluster.hosting import Hosting, LocalNodes
 from centime.cluster.nodes.remote import RemoteNodes
 from centime.cluster.nodes.token import read_token
+from centime.cluster.opening import settings_of, totals_in
 from centime.cluster.placement import NOWHERE, FixedPlacement, Placement
 from centime.crawl.engine.assembly import new_ledger
 from centime.crawl.engine.loop import Limits
@@ -28,8 +29,8 @@ from centime.discover.seeds import read_seeds
 from centime.model.errors import BadInput, BadSetting
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
-from centime.settings.reading import decode_settings, settings_from
-from centime.store.folder import is_crawl, read_about
+from centime.settings.reading import settings_from
+from centime.store.folder import is_crawl
 
 USUAL_PARTITIONS = 16
 
@@ -68,7 +69,7 @@ def cluster_run(
         found = seeds if nodes_of(where_to) is not None else _words(seeds)
         words = [*about.seeds, *(word for word in found if word not in about.seeds)]
         settings = _settings(folder, options, about.partitions, where)
-        totals = {name: _total(settings, name) for name in DIVIDED if name in options}
+        totals = totals_in(settings, options)
         before = {"most-memory": float(half_of_memory()), "workers": float(about.partitions)} | about.totals
         keep = _kept(options, about.keep)
         _refuse_replicas(copies, where_to, keep)
@@ -76,7 +77,9 @@ def cluster_run(
         hosting, placement = _places(folder, where_to, copies, token_file, clock)
         folder.keep(pending=options, seeds=words, totals=before | totals, cluster=where_to, replicas=copies, keep=keep)
         shared = {name: value for name, value in options.items() if name not in DIVIDED}
-        yield Coordinator(folder, words, shared, limits, hosting, placement, where=where, trust=trust, clock=clock)
+        yield Coordinator(
+            folder, words, shared, settings, limits, hosting, placement, where=where, trust=trust, clock=clock
+        )
 
 
 def _places(
@@ -120,8 +123,8 @@ def _refuse_other_place(path: Path, about: About, cluster: str) -> None:
 def _settings(folder: ClusterFolder | None, given: Mapping[str, Any], partitions: int, where: str) -> CrawlSettings:
     """The settings of the crawl with new options; BadSetting if one is refused."""
     start = CrawlSettings()
-    if folder is not None and is_crawl(first := folder.folder_of(0)):
-        start = decode_settings(read_about(first).settings, where=str(first))
+    if folder is not None and is_crawl(folder.folder_of(0)):
+        start = settings_of(folder.path)
     settings = settings_from(dict(given) | {"partitions": partitions}, where=where, start=start)
     new_ledger(settings, None)
     return settings
@@ -134,8 +137,3 @@ def _refuse_replicas(replicas: int, cluster: str, keep: str) -> None:
         raise BadSetting("replicas: a replica is kept by another node; give --cluster local:2 or more")
     if replicas and keep != "none":
         raise BadSetting("replicas: stored bodies have no replica yet; give --keep none, or no --replicas")
-
-
-def _total(settings: CrawlSettings, name: str) -> float | None:
-    value: float | None = getattr(settings, name.replace("-", "_"))
-    return None if value is None else float(value)

@@ -4,7 +4,8 @@
     the end     nothing is left when, in two rounds that follow each other, every partition has no page to fetch, all
                 batches that were closed were applied, and no number has changed (Mattern's four counters): whatever
                 could have made one of them busy again would have been a batch on its way
-    limits      pages and budgets are divided by `division.py`, and never exceeded by all together
+    limits      pages and budgets are divided by `division.py`, and never exceeded by all together (`budgets.py`)
+    commands    of people go to the partitions that they concern (`post.py`)
     debts       after the last page partitions pay and send until the certificate of all reports is small enough
 
 It keeps nothing but `cluster.json`. If this process dies, all partitions do (`hub.py`).
@@ -13,14 +14,17 @@ It keeps nothing but `cluster.json`. If this process dies, all partitions do (`h
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from centime.cluster.budgets import Budgets
 from centime.cluster.division import Division, whole_shares
 from centime.cluster.folder import ClusterFolder, divided
 from centime.cluster.hosting import Hosting
 from centime.cluster.hub import Again, Hub
 from centime.cluster.member import Member
-from centime.cluster.merging import merged_facts, merged_rows
-from centime.cluster.order import ANY, Begin, Close, Ended, Failed, Opened, Round, Standing, Stop
+from centime.cluster.order import ANY, Begin, Carried, Close, Ended, Failed, Opened, Round, Standing, Stop
 from centime.cluster.placement import Placement
+from centime.cluster.post import CommandPost
+from centime.cluster.report.merging import merged_facts, merged_rows
+from centime.cluster.status import ClusterStatus, PartitionStatus, write_status
 from centime.crawl.engine.loop import (
     FINAL_ERROR,
     READ_ALL,
@@ -35,13 +39,11 @@ from centime.model import errors
 from centime.model.errors import CentimeError, DamagedCrawl
 from centime.model.outcome import Outcome
 from centime.processes.clock import RunClock
+from centime.settings.crawl import CrawlSettings
 
 ROUND_SECONDS = 0.5
 QUICK_ROUND_SECONDS = 0.05  # when every partition has nothing left, or settles
 FACTS_SECONDS = 2.0  # between two rounds with facts
-BUDGET_SECONDS = 5.0  # between two divisions of the budget
-LEAST_CHANGE = 0.2  # of a share of the budget, below which it stays
-IDLE_WEIGHT = 0.05  # of a partition without pages, in the division of a budget
 TELL_SHARE = 0.95  # of the mean debt: transfers above it are sent
 STILL_ROUNDS = 20  # without a frame of any partition or a batch on its way, after which debts stay as they are
 FROZEN_SECONDS = 10.0  # without an answer and without work, after which the process of a partition is replaced
@@ -56,6 +58,7 @@ class Coordinator:
         folder: ClusterFolder,
         seeds: list[str],
         given: Mapping[str, Any],
+        settings: CrawlSettings,
         limits: Limits,
         hosting: Hosting,
         placement: Placement,
@@ -75,7 +78,7 @@ class Coordinator:
         self._stopped_at = 0.0
         self._closing = False
         self._round = 0
-        self._round_at = self._facts_at = self._budget_at = 0.0
+        self._round_at = self._facts_at = 0.0
         self._quiet: tuple[int, int] | None = None  # closed and applied batches of a round in which nothing was left
         self._visits_before = [0] * self._count  # of processes that have died
         self._certificate: Certificate | None = None
@@ -84,26 +87,26 @@ class Coordinator:
         self._failure: CentimeError | None = None
         pages = limits.pages
         self._pages = None if pages is None else Division(pages, whole_shares(pages, [1.0] * self._count))
-        totals = folder.about.totals
-        self._budgets = {
-            name: Division(total, [total / self._count] * self._count)
-            for name in ("rate", "bandwidth", "fill-rate")
-            if (total := totals.get(name)) is not None
-        }
-        self._ordered: list[dict[str, float]] = [{} for _ in range(self._count)]
+        self._budgets = Budgets(folder.about.totals, self._count)
+        self._post = CommandPost(folder, settings, self._budgets)
+        self._first_incarnations = [one + 1 for one in folder.about.incarnations or [0] * self._count]
+        self._configured: set[int] = set()  # partitions that have the options of this run
 
     def run(self, view: Callable[["Coordinator", float], None] = lambda crawl, now: None) -> str:
         """Crawls until a limit is reached, nothing is left or `stop` is called; returns the reason in words."""
         try:
+            self._post.take(self._clock())
             self._hub.start()
             shown = 0.0
-            while not all(member.ended for member in self._members):
+            while not all(member.ended for member in self.members):
                 for member, event in self._hub.exchange(self._pause()):
                     self._take(member, event)
                 now = self._clock()
                 self._look(now)
                 if now - shown >= VIEW_SECONDS:
                     shown = now
+                    self._send_commands(now)
+                    self._tell(now)
                     view(self, now)
         finally:
             self._hub.close()
@@ -120,10 +123,15 @@ class Coordinator:
         """The time of this run."""
         return self._clock()
 
+    @property
+    def has_facts(self) -> bool:
+        """Whether a partition has told its facts yet; before that there are no statistics."""
+        return any(member.last is not None for member in self.members)
+
     def statistics(self, now: float) -> dict[str, Any]:
         """Figures for people while the crawl runs: the sums over all partitions."""
         pages, sent = self.run_facts.pace(now)
-        facts = [member.last.facts for member in self._members if member.last and member.last.facts]
+        facts = [member.last.facts for member in self.members if member.last and member.last.facts]
         return merged_facts(facts) | {
             "folder": str(self._folder.path),
             "certified_error": self._certificate.shown if self._certificate is not None else None,
@@ -135,12 +143,19 @@ class Coordinator:
 
     def top(self, count: int) -> list[dict[str, Any]]:
         """The most important pages, as of the last facts."""
-        return merged_rows([member.last.top for member in self._members if member.last], "importance", count)
+        return merged_rows([member.last.top for member in self.members if member.last], "importance", count)
+
+    @property
+    def bytes_between_nodes(self) -> Mapping[str, int]:
+        """The bytes of messages between processes of different nodes: batches with their acknowledgements, what
+        journals grow by for their replicas, and copies that make a replica the same again.
+        """
+        return self._hub.between_nodes
 
     @property
     def pids(self) -> list[int]:
         """The numbers of the processes of all partitions."""
-        return [member.process.pid for member in self._members]
+        return [member.process.pid for member in self.members]
 
     @property
     def keeper_pids(self) -> list[int]:
@@ -149,20 +164,22 @@ class Coordinator:
 
     def standing_of(self, partition: int) -> Standing | None:
         """What a partition has said of itself last; None if it has said nothing yet."""
-        return self._members[partition].standing
+        return self.members[partition].standing
 
     @property
     def all_open(self) -> bool:
         """Whether every partition crawls."""
-        return all(member.is_open for member in self._members)
+        return all(member.is_open for member in self.members)
 
     @property
-    def _members(self) -> list[Member]:
+    def members(self) -> list[Member]:
+        """The processes of all partitions, and what they have said last."""
         return self._hub.members
 
     def _begin(self, partition: int) -> Begin:
         """The first message to the process of a partition."""
         about = self._folder.about
+        given = {} if partition in self._configured else self._given
         passed = self._clock() - self.run_facts.started
         return Begin(
             folder=str(self._folder.folder_of(partition)),
@@ -170,25 +187,31 @@ class Coordinator:
             partitions=self._count,
             incarnation=self._folder.next_incarnation(partition),
             seeds=self._seeds,
-            given=self._given | divided(about.totals, self._count),
+            given=given | divided(about.totals, self._count) | self._budgets.shares(partition),
             where=self._where,
             ahead=self._clock.ahead,
             seconds=None if self._limits.seconds is None else max(0.0, self._limits.seconds - passed),
             pages=self._pages_of(partition),
             replicated=bool(about.replicas),
             trust=self._trust,
+            commands=self._post.waiting_for(partition),
         )
 
-    def _take(self, member: Member, event: Opened | Standing | Failed | Ended | Again) -> None:
+    def _take(self, member: Member, event: Opened | Standing | Carried | Failed | Ended | Again) -> None:
         match event:
             case Opened(notes):
                 self.run_facts.notes += notes
+                self._configured.add(member.partition)
+                for command in self._post.waiting_for(member.partition):
+                    member.order(command)
                 if self._round:  # it was started again, and the round waits for it
                     self._ask(member, full=True)
-                if self.all_open and len(self._members) == self._count:
+                if self.all_open and len(self.members) == self._count:
                     self._folder.keep(pending={}, seeds=[])
             case Standing():
                 self._confirm(member.partition, event)
+            case Carried(identity, reason):
+                self._post.carried(member.partition, identity, reason, self._clock())
             case Failed(kind, sentence):
                 self._fail(member, kind, sentence)
             case Ended(notes):
@@ -196,7 +219,6 @@ class Coordinator:
             case Again(before):
                 standing = before.standing or before.last
                 self._visits_before[member.partition] += standing.used if standing is not None else 0
-                self._ordered[member.partition] = {}
                 if self.run_facts.ending:
                     member.order(Stop(self.run_facts.ending))
                 if self._closing:
@@ -219,7 +241,7 @@ class Coordinator:
 
     @property
     def _round_seconds(self) -> float:
-        standings = [member.standing for member in self._members]
+        standings = [member.standing for member in self.members]
         quick = all(one is not None and (one.nothing_left or one.settling) for one in standings)
         return QUICK_ROUND_SECONDS if quick or self._round < 3 else ROUND_SECONDS
 
@@ -235,14 +257,14 @@ class Coordinator:
             self._close()
         if self._stopped_at and now - self._stopped_at > SILENCE_SECONDS:
             raise CentimeError(f"{self._folder.path}: a partition does not end; the same command continues the crawl")
-        running = [member for member in self._members if member.ended is None]
+        running = [member for member in self.members if member.ended is None]
         for member in running:
             answered = member.standing is not None and member.standing.number == self._round
             waits = member.is_open and self._round and not answered and not self._closing
             if waits and member.is_frozen(now, self._round_at, FROZEN_SECONDS):
                 for lost, event in self._hub.lost(member):
                     self._take(lost, event)
-        running = [member for member in self._members if member.ended is None]
+        running = [member for member in self.members if member.ended is None]
         if now < self._round_at + self._round_seconds or not all(member.is_open for member in running):
             return
         if self._round and not all(one.standing and one.standing.number == self._round for one in running):
@@ -262,24 +284,24 @@ class Coordinator:
 
     def _ask(self, member: Member, *, full: bool) -> None:
         """Asks a partition how it stands in this round."""
+        before = member.standing
         member.order(
             Round(
                 number=self._round,
                 pages=self._pages_of(member.partition),
-                budget=self._ordered[member.partition],
+                budget=self._budgets.orders(member.partition, None if before is None else before.budget),
                 threshold=self._threshold,
                 error=1.0 if self._certificate is None else self._certificate.error,
                 full=full,
             )
         )
-        self._ordered[member.partition] = {}
 
     def _conclude(self, standings: list[Standing], now: float) -> None:
         """Draws conclusions from a round."""
         run = self.run_facts
-        said = [member.standing for member in self._members if member.standing is not None]
+        said = [member.standing for member in self.members if member.standing is not None]
         run.visits = sum(self._visits_before) + sum(one.visits for one in said)
-        facts = [member.last.facts for member in self._members if member.last and member.last.facts]
+        facts = [member.last.facts for member in self.members if member.last and member.last.facts]
         run.wire_bytes = sum(one["wire_bytes"] for one in facts)
         reports = [one.report.unpacked() for one in standings if one.report is not None]
         if len(reports) == self._count:
@@ -301,9 +323,7 @@ class Coordinator:
         self._quiet = batches if quiet else None
         if self._pages is not None:
             self._divide_pages(standings)
-        if now - self._budget_at >= BUDGET_SECONDS:
-            self._budget_at = now
-            self._divide_budgets(standings)
+        self._budgets.divide(standings, now)
 
     def _nothing_left(self, reasons: list[str]) -> str:
         """Why no partition has a page to fetch: of their reasons, the one that says most about what remains."""
@@ -337,16 +357,16 @@ class Coordinator:
             self._hub.is_ending = True
         elif not at_once:
             return
-        for member in self._members:
+        for member in self.members:
             if member.ended is None:
                 member.order(Stop(self.run_facts.ending, at_once))
-        if any(member.ended is not None for member in self._members):
+        if any(member.ended is not None for member in self.members):
             self._close()  # the others cannot settle without it
 
     def _close(self) -> None:
         if not self._closing:
             self._closing = True
-            for member in self._members:
+            for member in self.members:
                 if member.ended is None:
                     member.order(Close())
 
@@ -355,8 +375,7 @@ class Coordinator:
     def _confirm(self, partition: int, standing: Standing) -> None:
         if self._pages is not None:
             self._pages.confirm(partition, standing.pages + self._visits_before[partition])
-        for name, division in self._budgets.items():
-            division.confirm(partition, standing.budget[name] or 0.0)
+        self._budgets.confirm(partition, standing.budget)
 
     def _pages_of(self, partition: int) -> int:
         """How many pages the process of a partition may visit in all."""
@@ -373,23 +392,26 @@ class Coordinator:
         shares = whole_shares(left, busy if any(busy) else [1.0] * self._count)
         self._pages.aim([mine + share for mine, share in zip(used, shares, strict=True)])
 
-    def _divide_budgets(self, standings: list[Standing]) -> None:
-        """Gives each partition its part of the budget: by its pages if it keeps them fresh, otherwise the same to each
-        that has pages to fetch.
-        """
-        if any(one.refreshes for one in standings):
-            weights = [1.0 + one.known for one in standings]
-        else:
-            weights = [IDLE_WEIGHT if one.nothing_left else 1.0 for one in standings]
-        for name, division in self._budgets.items():
-            before = list(division.ordered)
-            aims = [division.total * weight / sum(weights) for weight in weights]
-            division.aim(
-                [
-                    aim if abs(aim - old) > LEAST_CHANGE * old else old
-                    for aim, old in zip(aims, division.ordered, strict=True)
-                ]
+    def _tell(self, now: float) -> None:
+        """Writes how the processes are, for the window."""
+        partitions = [
+            PartitionStatus(
+                partition=member.partition,
+                node=self._hub.node_of(member),
+                state=member.state(self._round, self._round_at, now),
+                process=member.process.pid,
+                incarnation=member.incarnation,
+                taken_over=member.incarnation - self._first_incarnations[member.partition],
             )
-            for partition, (old, new) in enumerate(zip(before, division.ordered, strict=True)):
-                if old != new:
-                    self._ordered[partition][name] = new
+            for member in self.members
+        ]
+        status = ClusterStatus(time=now, partitions=partitions, between_nodes=dict(self.bytes_between_nodes))
+        write_status(self._folder.path, status)
+
+    def _send_commands(self, now: float) -> None:
+        """Sends commands that have come to partitions that are open; the others get them when they are."""
+        if self.run_facts.ending:
+            return
+        for partition, command in self._post.take(now):
+            if self.members[partition].is_open:
+                self.members[partition].order(command)

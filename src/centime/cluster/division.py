@@ -18,6 +18,18 @@ class Division:
         self.ordered = list(shares)
         self._confirmed = list(shares)
 
+    @classmethod
+    def of_equal_shares(cls, total: float, count: int) -> "Division":
+        """A total of which each is to have the same; nobody has confirmed it yet, so nobody gets more."""
+        division = cls(total, [total / count] * count)
+        division._confirmed = [float("inf")] * count
+        return division
+
+    def resize(self, total: float) -> None:
+        """Changes the total, and all shares by the same factor."""
+        self.ordered = [share * total / self.total for share in self.ordered]
+        self.total = total
+
     def confirm(self, number: int, share: float) -> None:
         """Says what a partition has from now on, unless it has been given more since."""
         self._confirmed[number] = share

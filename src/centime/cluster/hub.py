@@ -13,6 +13,7 @@ too, and partitions then ask it what it has.
 """
 
 import selectors
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from centime.cluster.keeper import unpack_answer as unpack_from_keeper
 from centime.cluster.member import Member
 from centime.cluster.message import Acknowledged, Sent
 from centime.cluster.nodes.token import NotAdmitted
-from centime.cluster.order import Answer, Begin, Ended, Failed, Opened, Resume, Standing, pack, unpack_answer
+from centime.cluster.order import Answer, Begin, Carried, Ended, Failed, Opened, Resume, Standing, pack, unpack_answer
 from centime.cluster.placement import NOWHERE, Placement
 from centime.cluster.process import NoProcess, Process
 from centime.cluster.replica import Copied, Dropped, Look, Stored, Tail
@@ -47,7 +48,7 @@ class Again(NamedTuple):
     before: Member
 
 
-Event = tuple[Member, Opened | Standing | Failed | Ended | Again]
+Event = tuple[Member, Opened | Standing | Carried | Failed | Ended | Again]
 
 
 class KeeperProcess(NamedTuple):
@@ -84,6 +85,7 @@ class Hub:
         self._now = now
         self._selector = selectors.DefaultSelector()
         self._restarts = 0
+        self.between_nodes = Counter[str]()  # bytes to and from processes of other nodes: batches, tails, copies
         self._opened: set[int] = set()  # partitions that were open in this run
         self._waiting: dict[int, float] = {}  # partitions without a process, and since when
         self._following: dict[int, Following] = {}
@@ -171,13 +173,18 @@ class Hub:
         match message:
             case Sent() | Acknowledged():
                 receiver = self.members[message.receiver]
+                if self.node_of(member) != self.node_of(receiver):
+                    self.between_nodes["batches"] += len(packed)
                 if receiver.ended is None:
                     receiver.process.say(packed)
             case Look() | Copied() | Dropped() | Tail():
+                self.between_nodes["tails" if isinstance(message, Tail) else "copies"] += len(packed)
                 self._to_keeper(member, message, packed)
             case Standing():
                 member.standing = message
                 member.last = message if message.facts is not None else member.last
+                yield member, message
+            case Carried():
                 yield member, message
             case Opened():
                 member.is_open = True
@@ -200,6 +207,7 @@ class Hub:
 
     def _take_from_keeper(self, keeper: KeeperProcess, packed: bytes) -> Iterator[Event]:
         answer = unpack_from_keeper(packed)
+        self.between_nodes["tails" if isinstance(answer, Stored) else "copies"] += len(packed)
         member = self.members[answer.partition]
         if isinstance(answer, Restored):
             if answer.trouble:
@@ -371,6 +379,10 @@ class Hub:
             self.keepers[node] = KeeperProcess(node, process)
             self._selector.register(process, READ_WRITE, self.keepers[node])
         return self.keepers[node]
+
+    def node_of(self, member: Member) -> str:
+        """The node that runs a partition."""
+        return self._placement.homes[member.partition]
 
     def _replace(self, keeper: KeeperProcess) -> None:
         """Starts a keeper again that has died."""

@@ -3,6 +3,7 @@
 from centime.cluster.order import Ended, Standing, pack
 from centime.cluster.process import Process
 
+SILENT_SECONDS = 3.0  # without an answer, after which a partition is said to be frozen
 BUSY = 20  # times the patience with a process that does nothing, for one that is busy
 
 
@@ -33,6 +34,17 @@ class Member:
         is_busy = worked > self._worked
         self._worked = worked
         return not is_busy or now - silent_since > BUSY * patience_seconds
+
+    def state(self, asked: int, asked_at: float, now: float) -> str:
+        """How it is, in a word for people, after it was asked how it stands in a round."""
+        if self.ended is not None:
+            return "ended"
+        if self.is_lost:
+            return "lost"
+        if not self.is_open:
+            return "starting"
+        answered = self.standing is not None and self.standing.number == asked
+        return "running" if answered or now - max(self.heard_at, asked_at) <= SILENT_SECONDS else "frozen"
 
     def order(self, message: object) -> None:
         """Queues a message to the partition."""

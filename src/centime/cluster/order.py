@@ -3,6 +3,7 @@ partitions (`message.py`), which the coordinator carries.
 
     Begin, then Opened or Failed            a process opens its partition
     Round, then Standing                    asked of all partitions; the next round begins when all have answered
+    Command, then Carried                   what a person has ordered (`post.py`); the answer when it is in the journal
     Stop, Close, then Ended                 no further pages; then, when all debts are paid, the end
 """
 
@@ -33,6 +34,7 @@ class Begin(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="beg
     pages: int = ANY  # that it may visit in this run
     replicated: bool = False  # whether another node keeps a replica
     trust: bool = False
+    commands: list["Command"] = []  # carried out before the first page
 
 
 class Opened(msgspec.Struct, array_like=True, frozen=True, tag="opened"):
@@ -53,7 +55,7 @@ class Round(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="rou
 
     number: int
     pages: int  # as in `Begin`
-    budget: dict[str, float] = {}
+    budget: dict[str, float | None] = {}  # what differs from its last answer
     threshold: int = 1  # of transfers: smaller ones wait
     error: float = 1.0  # of all importance, as certified in the round before
     full: bool = False  # with facts and a report
@@ -122,6 +124,20 @@ class Standing(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="
         return self.visits + self.under_way
 
 
+class Command(msgspec.Struct, array_like=True, frozen=True, tag="command"):
+    """A command for this partition, packed as in the inbox of a crawl."""
+
+    id: str
+    packed: bytes
+
+
+class Carried(msgspec.Struct, array_like=True, frozen=True, tag="carried"):
+    """A command is in the journal and synced, or was refused for a reason."""
+
+    id: str
+    reason: str = ""
+
+
 class Stop(msgspec.Struct, array_like=True, frozen=True, tag="stop"):
     """Ends the run in good order, or without waiting for pages under way."""
 
@@ -145,8 +161,8 @@ class Resume(msgspec.Struct, array_like=True, frozen=True, tag="resume"):
     replicated: bool = True
 
 
-Order = Round | Stop | Close | Resume | Sent | Acknowledged | FromKeeper
-Answer = Opened | Failed | Standing | Ended | Sent | Acknowledged | ToKeeper
+Order = Round | Command | Stop | Close | Resume | Sent | Acknowledged | FromKeeper
+Answer = Opened | Failed | Standing | Carried | Ended | Sent | Acknowledged | ToKeeper
 
 pack = msgspec.msgpack.Encoder().encode
 unpack_begin = msgspec.msgpack.Decoder(Begin).decode

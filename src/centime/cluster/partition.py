@@ -16,12 +16,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from centime.cluster.budgets import BUDGETS
 from centime.cluster.exchange import WINDOW, Exchange
 from centime.cluster.message import Acknowledged, Message, Sent
 from centime.cluster.order import (
     ANY,
     Begin,
+    Carried,
     Close,
+    Command,
     Ended,
     Failed,
     Opened,
@@ -35,6 +38,8 @@ from centime.cluster.order import (
     unpack_order,
 )
 from centime.cluster.replica import Fenced, Has, Refused, Shipper, Stored
+from centime.crawl.commands.checking import unpack_command
+from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.fetchers import spare_fetchers
 from centime.crawl.engine.loop import FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE, Engine, Limits
 from centime.crawl.engine.opening import open_writer
@@ -54,7 +59,6 @@ OWN_SHARE = 0.25  # of the error that all partitions settle to, for what the pag
 STEP = 0.1  # of the error of all, to which one settles before it tells the others: the rest would be paid in vain
 MOST_PAYMENTS_PER_PAGE = 3 * FINAL_PAYMENTS_PER_PAGE  # in all steps together
 SETTLING_SECONDS = 0.5  # between two looks while there is nothing to pay or to send
-BUDGETS = ("rate", "bandwidth", "fill-rate")
 TOP = 8
 
 
@@ -80,6 +84,11 @@ class Partition:
         if self._shipper is not None:
             self._say(self._shipper.look())
         self._to_send = True  # whether something may leave that could not before
+        self._inbox = CommandInbox(opened.folder.path)
+        self._commands: dict[str, Path] = {}  # files of commands that were not carried out yet
+        self._carried: list[tuple[int, Carried]] = []  # to be said when the replica has these frames
+        for command in begin.commands:
+            self._put(command)
         self.ending = ""
         self.hurries = True  # answers of the last run wait
         self.engine = Engine(opened, Limits(seconds=begin.seconds), spares=spares, peers=self)
@@ -97,6 +106,8 @@ class Partition:
     def turn(self, now: float, *, synced: bool) -> None:
         """Receives and applies what has come, closes batches, and sends what may leave."""
         if self._shipper is not None:
+            for part in self._shipper.settings(self._opened.folder.settings):
+                self._say(part)
             for part in self._shipper.tail(self._shard.journal):
                 self._say(part)
         if synced:
@@ -107,6 +118,8 @@ class Partition:
                 self._flush(now)
         for message in self._line.receive():
             self._take(now, message)
+        if self._commands or self._carried:
+            self._answer_commands()
         self._send(now)
 
     def _make_durable(self) -> None:
@@ -138,6 +151,8 @@ class Partition:
         match unpack_order(packed):
             case Round() as asked:
                 self._answer(now, asked)
+            case Command() as command:
+                self._put(command)
             case Stop(reason, at_once):
                 self.ending = reason
                 if at_once:
@@ -174,6 +189,18 @@ class Partition:
             self._shipper = Shipper(self._opened.folder.path, *self._ids)
             self.stored = 0.0
         self._say(self._shipper.look())
+
+    def _put(self, command: Command) -> None:
+        """Puts a command into the inbox of this partition, from which the engine takes it as in any crawl."""
+        self._commands[command.id] = self._inbox.put(unpack_command(command.packed))
+
+    def _answer_commands(self) -> None:
+        for identity, path in list(self._commands.items()):
+            if not path.exists():
+                del self._commands[identity]
+                self._carried.append((self._shard.frame, Carried(identity, self._inbox.refusal(path))))
+        while self._carried and self._carried[0][0] <= self.stored:
+            self._say(self._carried.pop(0)[1])
 
     def _answer(self, now: float, asked: Round) -> None:
         engine, settings = self.engine, self._shard.settings

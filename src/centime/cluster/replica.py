@@ -3,9 +3,11 @@
     Look, then Has              at the start of an incarnation: which files the replica has
     Copied, Dropped             the files in which it differs
     Tail, then Stored           from then on what the journal grows by, and the frames that the replica has
+    Copied                      new settings, before the frames that have them
 
-The state is the fold of the journal, so nothing but the journal is sent while the crawl runs. The replica keeps all of
-it, also what the partition has dropped behind its snapshots, until the next incarnation makes both the same again.
+The state is the fold of the journal, so nothing but the journal and settings is sent while the crawl runs. The replica
+keeps all of it, also what the partition has dropped behind its snapshots, until the next incarnation makes both the
+same again.
 
 The replica stores nothing of an incarnation older than one that it has heard of: it answers `Fenced`, and that process
 ends. So a process that was frozen, and is answered for elsewhere, can make nothing durable and contact nobody.
@@ -21,6 +23,7 @@ from xxhash import xxh3_64
 
 from centime.files.listing import files_below
 from centime.model.errors import CentimeError
+from centime.store.folder import ABOUT, COPY
 from centime.store.journal import Journal
 
 CHUNK = 1 << 20
@@ -116,6 +119,7 @@ class Shipper:
         self._folder = folder
         self._ids = partition, incarnation
         self._at: tuple[int, int] | None = None  # the segment that is sent, and how much of it was
+        self._settings: object = None  # that the replica has
 
     def look(self) -> Look:
         """The first message, also after the replica was away."""
@@ -135,6 +139,14 @@ class Shipper:
         last = max(name for name in mine if name.startswith("journal/"))
         self._at = int(Path(last).stem), mine[last][0]
         yield Tail(*self._ids, last, mine[last][0], b"", frames)
+
+    def settings(self, now: object) -> Iterator[ToKeeper]:
+        """The files with the settings, if others were written since they were sent."""
+        if self._at is None or now is self._settings:
+            return
+        self._settings = now
+        for name in (COPY, ABOUT):
+            yield Copied(*self._ids, name, 0, (self._folder / name).read_bytes())
 
     def tail(self, journal: Journal) -> Iterator[Tail]:
         """What the journal has grown by; all its frames are flushed."""

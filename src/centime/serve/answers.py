@@ -63,6 +63,7 @@ def made(resource: Resource[Any], crawl: str, form: str, glance: Glance, wanted:
                 here=resource.name,
                 resource=resource,
                 now=glance.now,
+                clustered=glance.parts.is_cluster,
             )
             media = HTML
     return Body(content, media, f'"{xxh3_64_hexdigest(content)}"', following or "")

@@ -32,8 +32,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from centime.cluster.folder import is_cluster
+from centime.cluster.opening import folders_of
 from centime.crawl.commands.inbox import running
-from centime.crawl.report.changes import atom, newest_first
 from centime.crawl.report.opening import moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, CentimeError
@@ -250,6 +251,8 @@ class Window:
             return made(resource, crawl.name, form, glance, wanted)
 
         async with asyncio.timeout(ANSWER_SECONDS):
+            if not resource.remembered:
+                return await crawl.run(work)
             return (await crawl.ask((name, form, wanted), work, size_of)).value
 
     async def copy(self, request: Request) -> Response:
@@ -264,8 +267,8 @@ class Window:
         here = str(request.url)
 
         def feed(glance: Glance) -> bytes:
-            rows = newest_first(glance.reader, glance.changes, request.query_params.get("match", ""), FEED)
-            return "".join(atom(glance.reader, rows, here)).encode()
+            rows = glance.changes.newest_first(request.query_params.get("match", ""), FEED)
+            return "".join(glance.changes.atom(rows, here)).encode()
 
         return Response(await crawl.run(feed), media_type="application/atom+xml")
 
@@ -291,7 +294,7 @@ class Window:
             except BadInput as trouble:
                 wrong, status = str(trouble), 400
         rows = await crawl.beside(order_list, crawl.path)
-        subscriptions = await crawl.beside(subscription_table, crawl.path)
+        subscriptions = await crawl.beside(lambda: subscription_table(crawl.path, folders_of(crawl.path)))
         page = render(
             "orders.html",
             rows=rows,
@@ -302,6 +305,7 @@ class Window:
             said=said,
             wrong=wrong,
             has_tokens=self.access.tokens is not None,
+            clustered=is_cluster(crawl.path),
         )
         response = Response(page, status_code=status, media_type=HTML, headers={"Cache-Control": "no-store"})
         if not visitor.cookie:

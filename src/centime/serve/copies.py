@@ -8,6 +8,7 @@ from pathlib import Path
 
 from starlette.responses import Response
 
+from centime.cluster.opening import owner_of
 from centime.crawl.report.bodies import typed_body_of
 from centime.crawl.report.versions import Versions
 
@@ -21,6 +22,7 @@ HTML = ("text/html", "application/xhtml+xml")
 
 def kept_copy(folder: Path, url: str, version: str) -> Response:
     """The body of a version of a page, by default the newest."""
+    folder = owner_of(folder, url)
     versions = Versions(folder, url)
     chosen = versions.at(version or None)
     body, declared = typed_body_of(folder, chosen.first)

@@ -5,23 +5,26 @@
     event: figures     the figures of the crawl
     event: gap         more happened since the id of the client than is told again
 
-The id of an event is the place of the record behind the last visit that it tells. A client that comes back sends it as
-Last-Event-ID and misses nothing, unless more than MOST_AGAIN visits were made meanwhile. All clients of a crawl get the
-same bytes, which are made once. A client that does not read for MOST_WAITING events is let go, and may come back.
+The id of an event is the place of the record behind the last visit that it tells; of a crawl in partitions the places
+of all of them, joined by dashes. A client that comes back sends it as Last-Event-ID and misses nothing, unless more
+than MOST_AGAIN visits were made meanwhile. All clients of a crawl get the same bytes, which are made once. A client
+that does not read for MOST_WAITING events is let go, and may come back.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from centime.crawl.report.newest import visits_since
+from centime.crawl.report.newest import Rows, visits_since
 from centime.crawl.report.truth import read_truth
 from centime.model.errors import BadInput, CentimeError
 from centime.serve.glance import Glance
 from centime.serve.served_crawl import ServedCrawl
+from centime.shard.state import ShardState
 from centime.store.records import Records
 
 EVERY = 1.0
@@ -32,6 +35,9 @@ MOST_WAITING = 60
 FIGURES = ("known", "read", "fresh", "visits", "hosts", "links", "wire_bytes", "frontier", "leased", "certified_error")
 
 Events = list[tuple[str, bytes]]
+Places = tuple[int, ...]  # in the records of each part
+
+_ID = re.compile(r"[0-9]+(-[0-9]+)*").fullmatch
 
 
 class EventFeed:
@@ -41,7 +47,7 @@ class EventFeed:
         self._crawl = crawl
         self._clients: dict[asyncio.Queue[Events | None], None] = {}
         self._task: asyncio.Task[None] | None = None
-        self._place = 0
+        self._places: Places = ()
 
     @property
     def clients(self) -> int:
@@ -51,11 +57,13 @@ class EventFeed:
     async def listen(self, last: str, kinds: frozenset[str]) -> AsyncIterator[bytes]:
         """The events for one client, from an id on, or from now on without one."""
         queue: asyncio.Queue[Events | None] = asyncio.Queue(MOST_WAITING)
-        if last and not last.isdigit():
-            raise BadInput("Last-Event-ID is the id of an event of this crawl: a number")
-        begun, place = await self._crawl.run(lambda glance: _first(glance, int(last[:15]) if last else None))
+        if last and not _ID(last):
+            raise BadInput("Last-Event-ID is the id of an event of this crawl: a number, or numbers joined by dashes")
+        wanted = tuple(int(one[:15]) for one in last.split("-")) if last else None
+        begun, places = await self._crawl.run(lambda glance: _first(glance, wanted))
         if not self._clients:
-            self._place = max(self._place, place) if self._task is not None and not self._task.done() else place
+            goes_on = self._task is not None and not self._task.done() and len(self._places) == len(places)
+            self._places = tuple(map(max, self._places, places)) if goes_on else places
         self._clients[queue] = None
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._tell())
@@ -88,8 +96,8 @@ class EventFeed:
         while self._clients:
             await asyncio.sleep(EVERY)
             try:
-                place = self._place
-                told, self._place = await self._crawl.run(lambda glance, place=place: _since(glance, place))  # type: ignore[misc]
+                places = self._places
+                told, self._places = await self._crawl.run(lambda glance, places=places: _since(glance, places))  # type: ignore[misc]
             except CentimeError as trouble:
                 told = [("figures", _event("trouble", None, {"error": str(trouble)}))]
             for queue in list(self._clients):
@@ -110,34 +118,48 @@ def _joined(events: Events, kinds: frozenset[str]) -> bytes:
     return b"".join(data for kind, data in events if kind in kinds)
 
 
-def _first(glance: Glance, last: int | None) -> tuple[Events, int]:
+def _first(glance: Glance, last: Places | None) -> tuple[Events, Places]:
     """What a client is told first."""
-    records = glance.reader.shard.pages.records
+    ends = tuple(reader.shard.pages.records.end for reader in glance.parts.readers)
     if last is None:
-        return _figures(glance, records.end), records.end
+        return _figures(glance, ends), ends
     return _since(glance, last)
 
 
-def _since(glance: Glance, place: int) -> tuple[Events, int]:
-    """The events of all visits from a place on, and the place behind them."""
-    shard = glance.reader.shard
-    records = shard.pages.records
-    if place > records.end:  # another crawl is in this folder
-        return [("visits", _event("gap", records.end, {"since": place})), *_figures(glance, records.end)], records.end
+def _since(glance: Glance, places: Places) -> tuple[Events, Places]:
+    """The events of all visits from places on, and the places behind them."""
+    shards = [reader.shard for reader in glance.parts.readers]
+    known = places if len(places) == len(shards) else (-1,) * len(shards)
+    found = [_new(shard, place) for shard, place in zip(shards, known, strict=True)]
+    visits = sorted((row for one in found for row in one.visits), key=lambda row: row["time"])
+    changes = sorted((row for one in found for row in one.changes), key=lambda row: row["seen_seconds"])
+    ends = tuple(one.end for one in found)
     events: Events = []
-    at = max(place, records.first)
-    if not _is_place(records, at):
-        at = records.end
-        events.append(("visits", _event("gap", at, {"since": place})))
-    visits, changes, at = visits_since(shard, at, MOST_AGAIN)
-    if at < records.end:
-        at = records.end
-        events.append(("visits", _event("gap", at, {"since": place})))
+    if any(one.gap for one in found):
+        events.append(("visits", _event("gap", ends, {"since": _id_of(places)})))
     if visits:
-        events.append(("visits", _event("visits", at, {"count": len(visits), "visits": visits[:MOST_SHOWN]})))
+        events.append(("visits", _event("visits", ends, {"count": len(visits), "visits": visits[:MOST_SHOWN]})))
     if changes:
-        events.append(("changes", _event("changes", at, {"count": len(changes), "changes": changes[:MOST_SHOWN]})))
-    return events + _figures(glance, at), at
+        events.append(("changes", _event("changes", ends, {"count": len(changes), "changes": changes[:MOST_SHOWN]})))
+    return events + _figures(glance, ends), ends
+
+
+class _New(NamedTuple):
+    """What a part has done since a place, the place behind it, and whether there is more than is told."""
+
+    visits: Rows
+    changes: Rows
+    end: int
+    gap: bool
+
+
+def _new(shard: ShardState, place: int) -> _New:
+    records = shard.pages.records
+    at = max(place, records.first)
+    if not 0 <= place <= records.end or not _is_place(records, at):  # another crawl, or not one of our ids
+        return _New([], [], records.end, gap=True)
+    visits, changes, at = visits_since(shard, at, MOST_AGAIN)
+    return _New(visits, changes, records.end, gap=at < records.end)
 
 
 def _is_place(records: Records, at: int) -> bool:
@@ -154,14 +176,18 @@ def _is_place(records: Records, at: int) -> bool:
     return here == at
 
 
-def _figures(glance: Glance, at: int) -> Events:
+def _figures(glance: Glance, at: Places) -> Events:
     facts = {name: glance.statistics[name] for name in FIGURES}
-    if truth := read_truth(glance.reader.folder.path):
+    if truth := read_truth(glance.path):
         facts["fresh_share"] = glance.fresh_share
         facts |= {name: getattr(truth, name) for name in ("true_pages", "true_fresh_share", "true_error")}
     return [("figures", _event("figures", at, facts))]
 
 
-def _event(kind: str, place: int | None, data: dict[str, Any]) -> bytes:
-    head = b"" if place is None else b"id: %d\n" % place
+def _id_of(places: Places) -> int | str:
+    return places[0] if len(places) == 1 else "-".join(map(str, places))
+
+
+def _event(kind: str, places: Places | None, data: dict[str, Any]) -> bytes:
+    head = b"" if places is None else f"id: {_id_of(places)}\n".encode()
     return head + b"event: %s\ndata: %s\n\n" % (kind.encode(), msgspec.json.encode(data))

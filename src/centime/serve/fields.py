@@ -12,6 +12,7 @@ DOCUMENTS = {
     "analysis.md": "What scores mean",
     "search.md": "Searching a crawl",
     "serve.md": "The window",
+    "cluster.md": "Many machines",
     "webbox.md": "The simulated web",
 }
 
@@ -119,7 +120,22 @@ FIELDS = {
     "command": Field("string", "set, publish, subscribe or unsubscribe.", "serve.md"),
     "detail": Field("string", "What was ordered, or what went wrong.", "serve.md"),
     "by": Field("string", "Who ordered it: the name of a token, or the command line.", "serve.md"),
-    "state": Field("string", "waiting, applied or refused.", "serve.md"),
+    "state": Field(
+        "string",
+        "Of an order: waiting, applied or refused. Of a partition: starting, running, frozen (it has not answered for "
+        "three seconds), lost (it goes on from its replica), ended, or stopped.",
+        "serve.md",
+    ),
+    "partition": Field("integer", "The number of the partition, which owns some hosts.", "cluster.md"),
+    "partitions": Field("integer", "How many partitions there are.", "cluster.md"),
+    "node": Field("string", "The node that runs the partition: its number, or its address.", "cluster.md"),
+    "taken_over": Field("integer", "How often another process took over in this run.", "cluster.md"),
+    "process": Field("integer", "The number of the process.", "cluster.md"),
+    "proxies": Field("integer", "Pages of other partitions that its pages link to.", "cluster.md"),
+    "pending_batches": Field("integer", "Batches of money that others have not applied yet.", "cluster.md"),
+    "owed_share": Field("number", "Money that pages have not paid on yet, as a share of all money.", "cluster.md"),
+    "unsent_share": Field("number", "Money for others that no batch has yet, as a share of all money.", "cluster.md"),
+    "in_flight_share": Field("number", "Money in batches on their way, as a share of all money.", "cluster.md"),
     "span_seconds": Field("seconds", "The time between two figures.", "serve.md"),
 }
 

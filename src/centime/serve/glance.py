@@ -1,16 +1,22 @@
 """A crawl at one moment, as the reports of the window see it: arrays over all pages are made once, when first needed.
 
-A glance belongs to the thread that made it (`served_crawl.py`) and to one state of the reader: `follow` ends it. What
+A glance belongs to the thread that made it (`served_crawl.py`) and to one state of the readers: `follow` ends it. What
 takes long and changes slowly lasts longer: it is handed from glance to glance for LASTS seconds.
+
+A crawl in one folder has one part, a crawl in partitions one for each of them. Pages and hosts of all parts are
+numbered one after the other: `first_page` and `first_host` are the numbers of the first ones of a part.
 """
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from centime.cluster.report.parts import AllChanges, AllSearches, Parts
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.report.changes import Changes, find_changes
 from centime.crawl.report.planning.budgets import BudgetCurve
@@ -18,7 +24,9 @@ from centime.crawl.report.planning.waiting import Waiting
 from centime.crawl.report.sorting import hosts_of_all
 from centime.crawl.report.top import importance_of_ranked
 from centime.crawl.report.visits import Columns, last_visits
-from centime.crawl.search.finding import CrawlSearch
+from centime.model.errors import BadInput
+from centime.model.ids import HostId
+from centime.settings.crawl import CrawlSettings
 
 FIELDS = ("kind", "outcome", "status", "visits", "changes", "time", "changed_time", "marks")
 
@@ -27,11 +35,10 @@ LASTS = 60.0
 Value = TypeVar("Value")
 
 
-class Glance:
-    """One state of a crawl."""
+class Lasting:
+    """What is handed from one glance to the next."""
 
-    def __init__(self, reader: CrawlReader, now: float, before: "Glance | None" = None) -> None:
-        self.reader = reader
+    def __init__(self, now: float, before: "Lasting | None") -> None:
         self.now = now
         self._lasting: dict[str, tuple[float, Any]] = {} if before is None else before._lasting
 
@@ -42,6 +49,18 @@ class Glance:
             found = self._lasting[name] = (self.now, made())
         value: Value = found[1]
         return value
+
+
+class PartGlance(Lasting):
+    """One state of a part of a crawl."""
+
+    def __init__(
+        self, reader: CrawlReader, now: float, before: "PartGlance | None", first_page: int, first_host: int
+    ) -> None:
+        super().__init__(now, before)
+        self.reader = reader
+        self.first_page = first_page
+        self.first_host = first_host
 
     @cached_property
     def importance(self) -> npt.NDArray[np.float64]:
@@ -76,16 +95,6 @@ class Glance:
         return find_changes(self.reader)
 
     @cached_property
-    def statistics(self) -> dict[str, Any]:
-        """The figures of the whole crawl."""
-        return self.reader.statistics(self.now)
-
-    @cached_property
-    def budgets(self) -> BudgetCurve:
-        """What budgets around the present one would keep fresh."""
-        return self._last("budgets", lambda: BudgetCurve(self.reader, self.now))
-
-    @cached_property
     def fresh_share(self) -> float:
         """The estimated share of the copy that is fresh, by importance."""
         shard = self.reader.shard
@@ -108,7 +117,69 @@ class Glance:
         copies = np.bincount(hosts)
         return {host: float(fresh[host] / copies[host]) for host in np.flatnonzero(copies).tolist()}
 
+
+class Glance(Lasting):
+    """One state of a crawl: of all its parts."""
+
+    def __init__(self, parts: Parts, now: float, before: "Glance | None" = None) -> None:
+        super().__init__(now, before)
+        self.parts = parts
+        hosts = accumulate((len(reader.shard.hosts) for reader in parts.readers), initial=0)
+        olds: list[PartGlance | None] = [None] * len(parts.readers)
+        if before is not None and len(before.each) == len(olds):
+            olds = [*before.each]
+        self.each: list[PartGlance] = [
+            PartGlance(reader, now, old, page, host)
+            for reader, old, page, host in zip(parts.readers, olds, parts.firsts, hosts, strict=False)
+        ]
+
+    @property
+    def path(self) -> Path:
+        """The folder of the crawl."""
+        return self.parts.path
+
     @cached_property
-    def search(self) -> CrawlSearch:
-        """Searches over the full-text index; BadInput if there is none."""
-        return CrawlSearch(self.reader)
+    def settings(self) -> CrawlSettings:
+        """The settings of the whole crawl."""
+        return self.parts.settings
+
+    @cached_property
+    def statistics(self) -> dict[str, Any]:
+        """The figures of the whole crawl."""
+        return self.parts.figures(self.now)
+
+    @cached_property
+    def budgets(self) -> BudgetCurve:
+        """What budgets around the present one would keep fresh."""
+        return self._last("budgets", lambda: BudgetCurve(self.parts.believed(self.now)))
+
+    @cached_property
+    def fresh_share(self) -> float:
+        """The estimated share of the copy that is fresh, by importance."""
+        weights = [float(one.importance.sum()) for one in self.each]
+        return sum(one.fresh_share * weight for one, weight in zip(self.each, weights, strict=True)) / (
+            sum(weights) or 1.0
+        )
+
+    @cached_property
+    def changes(self) -> AllChanges:
+        """All changes that visits saw."""
+        return AllChanges(self.parts, [one.changes for one in self.each])
+
+    @cached_property
+    def search(self) -> AllSearches:
+        """Searches over the full-text indexes; BadInput if there is none."""
+        return self.parts.searches()
+
+    def owner(self, url: str) -> PartGlance:
+        """The part that has a page, or would have it."""
+        reader = self.parts.owner(url)
+        return next(one for one in self.each if one.reader is reader)
+
+    def with_host(self, name: str) -> tuple[PartGlance, HostId]:
+        """The part that has a host, and its number there; BadInput if none has it."""
+        for one in self.each:
+            number = one.reader.shard.hosts.find(name)
+            if number is not None:
+                return one, number
+        raise BadInput(f"no host is called {name[:200]}: a host is written as in https://museum.example")

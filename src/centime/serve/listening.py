@@ -17,7 +17,7 @@ from urllib.parse import quote
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from centime.crawl.report.opening import check_folder
+from centime.cluster.opening import check_any_folder
 from centime.model.errors import BadInput, BadSetting
 from centime.model.visible import visible
 from centime.serve.access import Access, Tokens, is_loopback
@@ -92,7 +92,7 @@ def served_crawls(folders: Sequence[Path]) -> dict[str, ServedCrawl]:
     """The crawls in folders, each with a name of its own."""
     crawls: dict[str, ServedCrawl] = {}
     for folder in folders:
-        check_folder(folder)
+        check_any_folder(folder)
         path = folder.absolute()
         name = visible(path.resolve().name) or "crawl"
         if any(path == crawl.path for crawl in crawls.values()):

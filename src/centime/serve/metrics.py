@@ -1,11 +1,13 @@
 """Figures of all crawls in the text format of Prometheus, made anew for each scrape."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
+from centime.cluster.report.facts import cluster_facts
 from centime.crawl.commands.inbox import running
 from centime.crawl.notify.delivery import read_troubles
 from centime.model.errors import CentimeError
@@ -28,14 +30,30 @@ GAUGES = {
     "running": "1 if a process crawls in the folder now.",
     "last_visit_timestamp_seconds": "When a page was last visited.",
 }
+PARTS = {
+    "known": ("partition_known_pages", "Pages that a partition knows."),
+    "frontier": ("partition_frontier_pages", "Pages of a partition that wait to be fetched."),
+    "pending_batches": ("partition_pending_batches", "Batches of a partition that others have not applied yet."),
+    "in_flight_share": ("partition_in_flight_ratio", "Money in batches on their way, as a share of all money."),
+    "taken_over": ("partition_taken_over", "How often another process took over in this run."),
+    "running": ("partition_running", "1 if a process runs the partition and answers."),
+}
 COUNTERS = {"received_bytes": "Bytes received.", "refused_links": "Links that the crawl refused."}
 Figures = dict[str, float]
 
 
+class Measured(NamedTuple):
+    """The figures of a crawl, its visits by outcome, and the facts of its partitions, if it has any."""
+
+    figures: Figures
+    outcomes: Mapping[str, int]
+    partitions: list[dict[str, Any]]
+
+
 class _Figures:
-    def __init__(self, found: Mapping[str, Figures | None], outcomes: Mapping[str, Mapping[str, int]], clients: int):
-        self._found = found
-        self._outcomes = outcomes
+    def __init__(self, found: Mapping[str, "Measured | None"], clients: int) -> None:
+        self._found = {name: None if one is None else one.figures for name, one in found.items()}
+        self._measured = {name: one for name, one in found.items() if one is not None}
         self._clients = clients
 
     def collect(self) -> Iterator[Metric]:
@@ -49,13 +67,25 @@ class _Figures:
         for metric, words in COUNTERS.items():
             yield self._filled(CounterMetricFamily(f"centime_{metric}", words, labels=["crawl"]), metric)
         visits = CounterMetricFamily("centime_visits", "Visits by outcome.", labels=["crawl", "outcome"])
-        for name, counts in self._outcomes.items():
-            for outcome, count in counts.items():
+        for name, one in self._measured.items():
+            for outcome, count in one.outcomes.items():
                 visits.add_metric([name, outcome], count)
         yield visits
+        yield from self._partitions()
         clients = GaugeMetricFamily("centime_event_clients", "Clients that listen to events.")
         clients.add_metric([], self._clients)
         yield clients
+
+    def _partitions(self) -> Iterator[Metric]:
+        """The figures of partitions; a crawl in one folder has none."""
+        for column, (metric, words) in PARTS.items():
+            family = GaugeMetricFamily(f"centime_{metric}", words, labels=["crawl", "partition"])
+            for name, one in self._measured.items():
+                for row in one.partitions:
+                    value = row["state"] == "running" if column == "running" else row[column]
+                    if value is not None:
+                        family.add_metric([name, str(row["partition"])], float(value))
+            yield family
 
     def _filled(self, family: "GaugeMetricFamily | CounterMetricFamily", metric: str) -> Metric:
         for name, figures in self._found.items():
@@ -66,21 +96,20 @@ class _Figures:
 
 async def metrics(crawls: Mapping[str, ServedCrawl], clients: int) -> tuple[bytes, str]:
     """The metrics of all crawls, and their media type."""
-    found: dict[str, Figures | None] = {}
-    outcomes: dict[str, Mapping[str, int]] = {}
+    found: dict[str, Measured | None] = {}
     for name, crawl in crawls.items():
         try:
-            found[name], outcomes[name] = (await crawl.ask("metrics", _figures)).value
+            found[name] = (await crawl.ask("metrics", _measured)).value
         except CentimeError:
             found[name] = None
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Figures(found, outcomes, clients))
+    registry.register(_Figures(found, clients))
     return generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4
 
 
-def _figures(glance: Glance) -> tuple[Figures, Mapping[str, int]]:
-    shard, facts = glance.reader.shard, glance.statistics
-    path = glance.reader.folder.path
+def _measured(glance: Glance) -> Measured:
+    facts, readers = glance.statistics, glance.parts.readers
+    shards = [reader.shard for reader in readers]
     error = facts["certified_error"]
     figures: Figures = {
         "known_pages": facts["known"],
@@ -92,13 +121,14 @@ def _figures(glance: Glance) -> tuple[Figures, Mapping[str, int]]:
         "frontier_pages": facts["frontier"],
         "leased_pages": facts["leased"],
         "retry_pages": facts["retry"],
-        "notices_waiting": shard.requests.subscriptions.waiting,
-        "subscribers_in_trouble": len(read_troubles(path)),
-        "running": float(bool(running(path))),
-        "last_visit_timestamp_seconds": shard.pages.last_time(),
+        "notices_waiting": sum(shard.requests.subscriptions.waiting for shard in shards),
+        "subscribers_in_trouble": len({name for one in readers for name in read_troubles(one.folder.path)}),
+        "running": float(bool(running(glance.path))),
+        "last_visit_timestamp_seconds": max(shard.pages.last_time() for shard in shards),
         "received_bytes": facts["wire_bytes"],
         "refused_links": sum(facts["refused"].values()),
     }
     if error is not None:
         figures["certified_error_ratio"] = error
-    return figures, facts["outcomes"]
+    partitions = cluster_facts(glance.parts)["rows"] if glance.parts.is_cluster else []
+    return Measured(figures, facts["outcomes"], partitions)

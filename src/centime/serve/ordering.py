@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from centime.cluster.opening import folders_of, settings_of
 from centime.crawl.commands.checking import unpack_command
 from centime.crawl.commands.inbox import REASON, REFUSED, CommandInbox
 from centime.crawl.commands.order_log import order_facts, read_orders
 from centime.crawl.commands.ordering import hand_over
 from centime.crawl.commands.publication import read_publication
 from centime.crawl.commands.subscribing import subscription_to
-from centime.crawl.report.opening import folder_of, moment
+from centime.crawl.report.opening import moment
 from centime.crawl.report.subscribers import subscription_table
 from centime.model.errors import BadInput, BadSetting
 from centime.settings.live import read_values
-from centime.settings.reading import decode_settings
 from centime.shard.people.command import Command, SetCommand, SubscribeCommand, UnsubscribeCommand, new_id
 from centime.shard.people.commands import changed_live
 from centime.shard.people.notices import Condition
@@ -53,8 +53,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
                 (word for word in words if word.startswith(("sitemap:", "feed:")) and "://" not in word), ""
             ):
                 raise BadInput(f"{local[:100]}: files are read by centime publish; give a URL here")
-            settings = decode_settings(folder_of(folder).settings, where=str(folder))
-            found = read_publication(words, settings)
+            found = read_publication(words, settings_of(folder))
             made = found.commands(time=now, publisher=form.get("publisher", "").strip(), by=by)
             if not made:
                 reason = f"{found.reasons[0]['url']}: {found.reasons[0]['reason']}" if found.reasons else "no URL"
@@ -66,6 +65,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
                 raise BadInput("a subscriber here is an http or https URL; centime subscribe takes others")
             subscription = subscription_to(
                 folder,
+                settings_of(folder),
                 _field(form, "pattern"),
                 Condition(form.get("xpath", "").strip()),
                 form.get("every", "").strip() or "1d",
@@ -75,7 +75,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
             return [SubscribeCommand(id=new_id(), time=now, subscription=subscription, by=by)]
         case "unsubscribe":
             name = _field(form, "name")
-            if name not in (row["name"] for row in subscription_table(folder)):
+            if name not in (row["name"] for row in subscription_table(folder, folders_of(folder))):
                 raise BadInput(f"no subscription has the name {name[:100]!r}")
             return [UnsubscribeCommand(id=new_id(), time=now, name=name, by=by)]
         case other:
@@ -86,7 +86,7 @@ def _set(folder: Path, words: list[str], now: float, by: str) -> SetCommand:
     if not words:
         raise BadSetting("a setting is NAME=VALUE, as rate=50/s")
     command = SetCommand(id=new_id(), time=now, values=read_values(words), by=by)
-    changed_live(decode_settings(folder_of(folder).settings, where=str(folder)), command)
+    changed_live(settings_of(folder), command)
     return command
 
 

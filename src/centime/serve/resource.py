@@ -40,6 +40,7 @@ class Resource(Generic[P]):
     report: Callable[[Glance, P], Report]
     columns: tuple[str, ...] = ()  # of its rows; () if it has none
     optional: tuple[str, ...] = ()  # of these, columns that only some answers have
+    remembered: bool = True  # whether an answer holds as long as the state of the crawl does
 
     def read(self, given: Mapping[str, str]) -> P:
         """The parameters in an address; BadInput says which is wrong."""

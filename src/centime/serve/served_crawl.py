@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from centime.cluster.opening import check_any_folder, folders_of
+from centime.cluster.report.parts import Parts, parts_of
 from centime.crawl.engine.damage import damage_closes
-from centime.crawl.engine.reader import CrawlReader
-from centime.crawl.report.opening import check_folder, look_at
 from centime.model.errors import BadInput, CentimeError, FolderGone
 from centime.serve.glance import Glance
 from centime.store.folder import read_about
@@ -60,7 +60,7 @@ class ServedCrawl:
         self.path = path
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"crawl-{name}")
-        self._reader: CrawlReader | None = None
+        self._parts: Parts | None = None
         self._glance: Glance | None = None
         self._trouble: CentimeError | None = None
         self._told = ""  # the trouble that the log has
@@ -120,7 +120,7 @@ class ServedCrawl:
     def _answer(self, key: Any, work: Callable[[Glance], Value], size: Callable[[Value], int]) -> Answer[Value]:
         glance = self._look()
         value = self._done(work, glance)
-        answer = Answer(value, glance.reader.shard.frame, time.monotonic(), size(value))
+        answer = Answer(value, glance.parts.frame, time.monotonic(), size(value))
         before = self._answers.pop(key, None)
         self._bytes += answer.size - (before[1].size if before else 0)
         self._answers[key] = (self._state, answer)
@@ -142,7 +142,7 @@ class ServedCrawl:
                 raise self._trouble
             if self._glance is not None:
                 if now - self._looked > HOLDS:
-                    self._glance = Glance(self._glance.reader, self._clock(), self._glance)
+                    self._glance = Glance(self._glance.parts, self._clock(), self._glance)
                 return self._glance
         self._trouble = None
         try:
@@ -169,33 +169,38 @@ class ServedCrawl:
 
     def _followed(self) -> Glance:
         """The glance after all frames that are there."""
-        reader = self._reader
-        if reader is not None:
-            check_folder(self.path)
-            with damage_closes(self.path):
-                identity = read_about(self.path).identity
-            if identity != reader.folder.identity:
-                self._close()  # another crawl is in its place
-                reader = None
-        if reader is None:
-            reader = self._reader = look_at(self.path)
+        parts = self._parts
+        if parts is not None and not self._is_same(parts):
+            self._close()  # another crawl is in its place, or another partition was opened
+            parts = None
+        if parts is None:
+            parts = self._parts = parts_of(self.path)
             self._state += 1
-            return Glance(reader, self._clock())
-        frame = reader.shard.frame
+            return Glance(parts, self._clock())
+        frame = parts.frame
         with damage_closes(self.path):
-            reader.follow()
+            parts.follow()
         old = self._glance
-        if reader.shard.frame != frame:
+        if parts.frame != frame:
             self._state += 1
         elif old is not None and self._clock() - old.now < HOLDS:
             return old
-        return Glance(reader, self._clock(), old)
+        return Glance(parts, self._clock(), old)
+
+    def _is_same(self, parts: Parts) -> bool:
+        """Whether the folders are those that were opened."""
+        check_any_folder(self.path)
+        folders = folders_of(self.path)
+        with damage_closes(self.path):
+            return [(reader.folder.path, reader.folder.identity) for reader in parts.readers] == [
+                (folder, read_about(folder).identity) for folder in folders
+            ]
 
     def _close(self) -> None:
         self._glance = None
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+        if self._parts is not None:
+            self._parts.close()
+            self._parts = None
 
 
 def in_folder(path: Path, work: Callable[Given, Value], *given: Given.args, **named: Given.kwargs) -> Value:
@@ -203,7 +208,7 @@ def in_folder(path: Path, work: Callable[Given, Value], *given: Given.args, **na
     nobody's wrong usage.
     """
     try:
-        check_folder(path)
+        check_any_folder(path)
     except (BadInput, OSError) as trouble:
         raise _named(path, trouble) from trouble
     try:

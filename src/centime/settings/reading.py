@@ -254,9 +254,21 @@ def _with(start: CrawlSettings, given: dict[str, Any]) -> CrawlSettings:
 def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> None:
     """Refuses new settings of these names for what their types cannot say."""
     if names & {"partitions", "ledger", "requisites", "want"} and settings.partitions > 1:
-        others = settings.ledger != "exact", settings.requisites, settings.want is not None
-        if any(others):
-            raise BadSetting("a crawl in partitions has the exact ledger, no requisites and no --want")
+        if settings.ledger != "exact":
+            raise BadSetting(
+                f"--ledger {settings.ledger}: partitions keep one importance together with the exact ledger alone, "
+                "whose money can be sent between them; leave --ledger out, or --cluster"
+            )
+        if settings.want is not None:
+            raise BadSetting(
+                f"--want {settings.want}: a goal is followed backwards along links, which a partition knows of its own "
+                "pages alone; leave --want out, or --cluster (--focus PATTERN=WEIGHT works in partitions)"
+            )
+        if settings.requisites:
+            raise BadSetting(
+                "--requisites: what a page needs may be on hosts of other partitions, which fetch it in their own "
+                "time; leave --requisites out, or --cluster"
+            )
     if names & {"alpha", "beta"} and not settings.alpha and not settings.beta:
         raise BadSetting("alpha and beta are both 0: then no page is worth reading again")
     if names & {"continuous", "refresh-after"} and settings.continuous and settings.refresh_after is not None:

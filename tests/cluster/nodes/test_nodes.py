@@ -14,14 +14,14 @@ import pytest
 from bench.cluster.machines import TOKEN, Machine, machines, nodes_of, write_token
 from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
-from centime.cluster.checking import check_any
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import read_about
 from centime.cluster.nodes import remote
 from centime.cluster.nodes.gathering import gather_all
 from centime.cluster.nodes.said import Follow, Leave, List
 from centime.cluster.nodes.token import NotAdmitted, split_address
-from centime.cluster.parts import parts_of
+from centime.cluster.report.checking import check_any
+from centime.cluster.report.parts import parts_of
 from centime.crawl.engine.loop import Limits
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served

@@ -1,10 +1,12 @@
 """Deliveries: at least once and under one id, whichever process is killed; a subscriber that hangs delays nobody."""
 
+import fcntl
 import json
 import os
 import shlex
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -274,3 +276,17 @@ def test_troubles_are_written_into_the_folder_only_when_they_change(tmp_path: Pa
 def test_a_file_of_troubles_that_cannot_be_read_counts_as_none(tmp_path: Path, octets: bytes) -> None:
     (tmp_path / TROUBLES).write_bytes(octets)
     assert read_troubles(tmp_path) == {}
+
+
+def test_a_file_that_another_partition_writes_to_is_waited_for_but_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "notices.jsonl"
+    with path.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        threading.Timer(0.05, fcntl.flock, (other, fcntl.LOCK_UN)).start()
+        assert append_line(str(path), b'{"id":"1-1@s"}', "1-1@s") == ""
+        fcntl.flock(other, fcntl.LOCK_EX)
+        monkeypatch.setattr("centime.crawl.notify.delivering.LOCKED_SECONDS", 0.0)
+        assert "locked by another program" in append_line(str(path), b'{"id":"2-2@s"}', "2-2@s")
+    assert path.read_bytes() == b'{"id":"1-1@s"}\n'

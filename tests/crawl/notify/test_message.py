@@ -15,6 +15,7 @@ from centime.crawl.notify.message import MOST_CHANGES, MOST_TEXT, message_of
 from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
 from centime.model.ids import PageId
+from centime.settings.crawl import CrawlSettings
 from centime.shard.people.notices import Batch, Change, Condition, Notice
 
 
@@ -106,6 +107,8 @@ def test_a_folder_from_elsewhere_uses_no_service_of_this_user(posted: tuple[int,
 
 def test_a_service_that_apprise_does_not_know_cannot_be_subscribed(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="Apprise does not know"):
-        subscription_to(tmp_path, ".", Condition(), "1d", "apprise:nonsense://x", "")
-    subscription = subscription_to(tmp_path, ".", Condition(), "1d", "apprise:json://127.0.0.1/", "mail")
+        subscription_to(tmp_path, CrawlSettings(), ".", Condition(), "1d", "apprise:nonsense://x", "")
+    subscription = subscription_to(
+        tmp_path, CrawlSettings(), ".", Condition(), "1d", "apprise:json://127.0.0.1/", "mail"
+    )
     assert subscription.to == "apprise:json://127.0.0.1/"

@@ -27,7 +27,7 @@ def _check(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
       centime check museum
       centime check museum --json
     """
-    from centime.cluster.checking import check_any
+    from centime.cluster.report.checking import check_any
 
     with progress(1.0, f"checking {folder.name}", quiet=as_json) as step:
         findings = check_any(folder, lambda done, what: step(done, f"checking {what}"))

@@ -1,25 +1,46 @@
 """`centime crawl --cluster`: runs a crawl in partitions, and shows how it goes."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from centime.cli.crawl.stopping import stopped_by_signals
 from centime.cli.crawl.view import CrawlView
+from centime.cli.log import note
 from centime.cli.output import show
 from centime.cli.visible import say
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import read_about
-from centime.cluster.merging import merged_facts
-from centime.cluster.parts import parts_of
+from centime.cluster.report.merging import merged_facts
+from centime.cluster.report.parts import parts_of
+from centime.processes.window import WindowProcess
 
 
-def crawl_clustered(folder: Path, run: AbstractContextManager[Coordinator], *, as_json: bool) -> None:
-    """Runs a crawl in partitions until it ends, and shows what it has."""
+def crawl_clustered(
+    folder: Path,
+    run: AbstractContextManager[Coordinator],
+    *,
+    serving: Callable[[], AbstractContextManager[WindowProcess]],
+    as_json: bool,
+) -> None:
+    """Runs a crawl in partitions until it ends, beside its window if there is one, and shows what it has."""
     with run as crawl:
-        with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop):
-            ending = crawl.run(view.show)
-        for note in crawl.run_facts.notes:
-            say(f"{folder}: {note}")
+        with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop), serving() as window:
+            if window.address:
+                note(f"{folder}: the window is served at {window.address}")
+            troubles: set[str] = set()
+
+            def look(now_running: Coordinator, now: float) -> None:
+                trouble = window.trouble()  # asked each time: it starts a window again
+                if trouble and trouble not in troubles:
+                    troubles.add(trouble)
+                    say(f"{folder}: {trouble}")
+                if now_running.has_facts:
+                    view.show(now_running, now)
+
+            ending = crawl.run(look)
+        for sentence in crawl.run_facts.notes:
+            say(f"{folder}: {sentence}")
         ended = {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
         if read_about(folder).homes:  # its partitions are elsewhere: as they have said last
             facts, top = crawl.statistics(crawl.now()), crawl.top(10)

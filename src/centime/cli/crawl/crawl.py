@@ -4,6 +4,7 @@ Over 400 lines: one option after the other, and typer wants them in one signatur
 """
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -378,6 +379,7 @@ def _crawl(
     from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.opening import open_writer
     from centime.discover.suffixes import KINDS, unlisted
+    from centime.processes.window import serving_beside
     from centime.settings.reading import NONE, read_config
     from centime.settings.secrets import proxies_in_words
 
@@ -469,8 +471,6 @@ def _crawl(
         from centime.cli.crawl.clustered import crawl_clustered
         from centime.cluster.beginning import cluster_run
 
-        if serve is not None:
-            raise BadSetting("serve: the window shows no crawl in partitions yet; leave --serve out")
         with logged(logs):
             crawl_clustered(
                 folder,
@@ -486,6 +486,7 @@ def _crawl(
                     where=where,
                     trust=trust_folder,
                 ),
+                serving=partial(serving_beside, folder, _word(run["serve"], "serve"), logs),
                 as_json=as_json,
             )
         return
@@ -499,7 +500,6 @@ def _crawl(
         from centime.crawl.report.statistics import ended_in_words, refused_counts
         from centime.crawl.report.visits import last_visits
         from centime.crawl.search.indexer import indexing
-        from centime.processes.window import serving_beside
 
         crawl = engine.Engine(opened, limits, spares=spares)
         if opened.upgraded:

@@ -1,6 +1,7 @@
 """`centime prune`: removes versions of pages that no rule keeps."""
 
 import time
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -39,6 +40,7 @@ def _prune(
       centime prune museum
       centime prune museum --retain 30d --retain /press/=all --dry-run
     """
+    from centime.cluster.opening import folders_of, settings_of
     from centime.crawl.engine.damage import damage_closes
     from centime.crawl.report.opening import folder_of
     from centime.settings.reading import settings_from
@@ -46,15 +48,17 @@ def _prune(
     from centime.store.versions.pruning import prune_all
     from centime.store.versions.stored import bytes_of_versions
 
-    opened = folder_of(folder)
-    rules = tuple(opened.settings.get("retain", ()))
+    rules = settings_of(folder).retain
     if retain is not None:
         rules = settings_from({"retain": retain}, where="options").retain
-    with damage_closes(folder):
-        pages, _, _ = bytes_of_versions(opened.versions)
-        with progress(pages, "looking at pages", quiet=as_json) as step:
-            pruned = prune_all(opened.versions, retaining_of(rules).of, time.time(), step, dry_run=dry_run)
-    report = {"pages": pruned.pages, "versions": pruned.versions, "bytes": pruned.bytes}
-    if pruned.damaged:
-        say(f"{folder}: {pruned.damaged} pages have damaged versions and were left alone; see centime check")
-    show({"removed" if not dry_run else "would_remove": report, "retain": list(rules)}, as_json=as_json)
+    report: Counter[str] = Counter(pages=0, versions=0, bytes=0)
+    for part in folders_of(folder):
+        versions = folder_of(part).versions
+        with damage_closes(part):
+            pages, _, _ = bytes_of_versions(versions)
+            with progress(pages, "looking at pages", quiet=as_json) as step:
+                pruned = prune_all(versions, retaining_of(rules).of, time.time(), step, dry_run=dry_run)
+        report.update(pages=pruned.pages, versions=pruned.versions, bytes=pruned.bytes)
+        if pruned.damaged:
+            say(f"{part}: {pruned.damaged} pages have damaged versions and were left alone; see centime check")
+    show({"removed" if not dry_run else "would_remove": dict(report), "retain": list(rules)}, as_json=as_json)

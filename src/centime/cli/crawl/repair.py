@@ -35,14 +35,12 @@ def _repair(
       centime repair museum --dry-run
       centime repair museum
     """
-    from centime.crawl.check.check import check_crawl
-    from centime.crawl.repair.repair import repair_crawl
-    from centime.crawl.report.opening import check_folder
+    from centime.cluster.report.checking import check_any
+    from centime.cluster.report.repairing import repair_any
 
-    check_folder(folder)
-    repaired = repair_crawl(folder, dry_run=dry_run)
+    repaired = repair_any(folder, dry_run=dry_run)
     report: dict[str, object] = {"folder": str(folder), "damaged": repaired.changed, **asdict(repaired)}
-    problems = [] if dry_run else check_crawl(folder).problems
+    problems = [] if dry_run else check_any(folder).problems
     if not dry_run:
         report["right"] = not problems
     show(report if as_json else {name: value for name, value in report.items() if value != []}, as_json=as_json)

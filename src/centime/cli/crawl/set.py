@@ -36,14 +36,13 @@ def _set(
       centime set museum ban+=spam.example focus=/politics/=4 want=/reports/
       centime set museum least-interval=1h least-interval=/news/=5m --wait
     """
+    from centime.cluster.opening import settings_of
     from centime.crawl.commands.ordering import hand_over
-    from centime.crawl.report.opening import folder_of
     from centime.settings.live import read_values
-    from centime.settings.reading import decode_settings
     from centime.shard.people.command import SetCommand, new_id
     from centime.shard.people.commands import changed_live
 
     command = SetCommand(id=new_id(), time=time.time(), values=read_values(words))
-    changed_live(decode_settings(folder_of(folder).settings, where=str(folder)), command)
+    changed_live(settings_of(folder), command)
     report = hand_over(folder, [command], wait=wait)
     show({"settings": command.values, **report}, as_json=as_json)

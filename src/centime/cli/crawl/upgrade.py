@@ -30,15 +30,22 @@ def _upgrade(
       centime upgrade museum --dry-run
       centime upgrade museum
     """
-    from centime.crawl.report.opening import check_folder
+    from centime.cluster.opening import folders_of
     from centime.store.folder import FORMAT, read_about
     from centime.store.upgrade import pending, upgrade
 
-    check_folder(folder)
-    before = read_about(folder).format
-    steps = [step.what for step in pending(folder)] if dry_run else upgrade(folder)
+    parts = folders_of(folder)
+    before = min(read_about(part).format for part in parts)
+    done = [[step.what for step in pending(part)] if dry_run else upgrade(part) for part in parts]
+    steps = list(dict.fromkeys(step for some in done for step in some))
     after = before if dry_run else FORMAT
     show(
-        {"folder": str(folder), "format_before": before, "format": after, "newest": FORMAT, "steps": steps},
+        {
+            "folder": str(folder),
+            "format_before": before,
+            "format": after,
+            "newest": FORMAT,
+            "steps": steps,
+        },
         as_json=as_json,
     )

@@ -53,6 +53,7 @@ def _bodies(
       centime bodies museum https://museum.example/ --at 2026-01-31 -o then.html
       centime bodies museum -o museum.jsonl
     """
+    from centime.cluster.opening import owner_of
     from centime.crawl.report.bodies import body_of, capture_at, capture_facts, captures_of
 
     if is_standard_output(output):
@@ -64,13 +65,14 @@ def _bodies(
     if url is None:
         _all_bodies(folder, output, at, listed=listed)
         return
-    captures = captures_of(folder, url)
+    owner = owner_of(folder, url)
+    captures = captures_of(owner, url)
     if listed or (as_json and output is None):
         facts = [capture_facts(capture) for capture in captures]
         show({"url": captures[0].url, "captures": facts}, as_json=as_json, as_csv=as_csv, table="captures")
         return
     capture = capture_at(captures, at)
-    body = body_of(folder, capture)
+    body = body_of(owner, capture)
     if output is None:
         tell_bytes(body)
         return
@@ -81,22 +83,24 @@ def _bodies(
 
 def _all_bodies(folder: Path, output: Path | None, at: str | None, *, listed: bool) -> None:
     """Writes the newest body of every page as a line of JSON."""
+    from centime.cluster.opening import folders_of
     from centime.crawl.engine.damage import damage_closes
     from centime.crawl.report.bodies import capture_facts, newest_of_all, read_stored
     from centime.crawl.report.opening import folder_of
 
     if at is not None:
         raise BadInput("--at needs the URL of a page")
-    opened = folder_of(folder)
+    folders = [folder_of(part) for part in folders_of(folder)]
 
     def lines() -> Iterator[str]:
-        with damage_closes(folder):
-            for stored in newest_of_all(opened):
-                facts = {"url": stored.url, **capture_facts(stored)}
-                if not listed:
-                    body, content_type = read_stored(opened, stored)
-                    facts |= {"content_type": content_type, **_body_in_json(body)}
-                yield json.dumps(facts)
+        for opened in folders:
+            with damage_closes(opened.path):
+                for stored in newest_of_all(opened):
+                    facts = {"url": stored.url, **capture_facts(stored)}
+                    if not listed:
+                        body, content_type = read_stored(opened, stored)
+                        facts |= {"content_type": content_type, **_body_in_json(body)}
+                    yield json.dumps(facts)
 
     if output is None:
         for line in lines():

@@ -52,12 +52,13 @@ def _diff(
       centime diff museum https://museum.example/ --from 1 --to 2026-01-31
       centime diff museum https://museum.example/feed.xml --xml
     """
+    from centime.cluster.opening import owner_of
     from centime.crawl.report.versions import Versions
     from centime.warehouse.comparison import changed_sentences
 
     if sum((text, beside, xml, html, as_json)) > 1:
         raise BadInput("--text, --side-by-side, --xml, --html and --json exclude each other")
-    versions = Versions(folder, url)
+    versions = Versions(owner_of(folder, url), url)
     before, after = versions.pair(old, new)
     if xml:
         from centime.warehouse.written_delta import as_xml, operations

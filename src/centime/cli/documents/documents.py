@@ -50,9 +50,9 @@ def _documents(
       centime documents museum --state invalid --state waiting -n 100
       centime documents museum --root rss --json
     """
-    from centime.crawl.documents.catalog import filtered, updated_catalog, xml_pages
+    from centime.cluster.report.parts import parts_of
+    from centime.crawl.documents.catalog import filtered, xml_pages
     from centime.crawl.documents.summary import summary
-    from centime.crawl.report.opening import look_at
     from centime.warehouse.loader import State
     from centime.warehouse.xml_catalog import XmlCatalogs
 
@@ -63,16 +63,10 @@ def _documents(
     if count < 0:
         raise BadSetting(f"--count must be at least 0, not {count}")
     XmlCatalogs(catalog or ()).check()
-    opened = look_at(folder)
-    with progress(len(xml_pages(opened)), "loading documents", quiet=as_json) as step:
+    parts = parts_of(folder)
+    with progress(sum(len(xml_pages(one)) for one in parts.readers), "loading documents", quiet=as_json) as step:
         entries = list(
-            filtered(
-                updated_catalog(opened, step, catalog or ()),
-                states=state or (),
-                dtd=dtd,
-                root=root,
-                namespace=namespace,
-            )
+            filtered(parts.documents(step, catalog or ()), states=state or (), dtd=dtd, root=root, namespace=namespace)
         )
     rows: list[dict[str, Any]] = [
         {
@@ -86,4 +80,4 @@ def _documents(
         }
         for entry in entries[:count]
     ]
-    show({**summary(opened, entries), "list": rows or "none"}, as_json=as_json, as_csv=as_csv, table="list")
+    show({**summary(parts.readers, entries), "list": rows or "none"}, as_json=as_json, as_csv=as_csv, table="list")

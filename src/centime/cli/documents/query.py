@@ -13,7 +13,7 @@ from centime.cli.visible import say, tell
 from centime.model.errors import BadSetting
 
 if TYPE_CHECKING:
-    from centime.crawl.engine.reader import CrawlReader
+    from centime.cluster.report.parts import Parts
 
 
 def register(app: typer.Typer) -> None:
@@ -58,11 +58,11 @@ def _query(
       centime query museum "//price" --changes --since 1d
       centime query museum "for $i in //item order by $i/price return $i/title" --xquery
     """
-    from centime.crawl.documents.querying import check_query, facts_of_answer, pages_to_query, query
+    from centime.cluster.report.parts import parts_of
+    from centime.crawl.documents.querying import check_query, facts_of_answer, query
     from centime.crawl.documents.xquery import query_by_xquery
     from centime.crawl.report.bodies import digits_of
     from centime.crawl.report.changes import time_of
-    from centime.crawl.report.opening import look_at
 
     if count < 1 or results < 1:
         raise BadSetting("--count and --results must be at least 1")
@@ -77,11 +77,11 @@ def _query(
     if since is not None and not changes:
         raise BadSetting("--since is a time of --changes: give that too")
     first = 0.0 if since is None else time_of(since, time.time())
-    opened = look_at(folder)
+    opened = parts_of(folder)
     if changes:
         _show_changes(opened, xpath, match, first, count, results, as_json=as_json, as_csv=as_csv)
         return
-    pages = pages_to_query(opened, "" if xquery else xpath, kind, match, at=at)
+    pages = opened.pages_to_query("" if xquery else xpath, kind, match, at=at)
     examined = 0
 
     with progress(pages.most, "looking into pages", quiet=as_json) as step:
@@ -93,7 +93,7 @@ def _query(
 
         rows, troubles, troubled = [], [], 0
         ask = query_by_xquery if xquery else query
-        for answer in ask(opened, xpath, pages.pages, kind=kind, at=at, step=counted):
+        for answer in pages.answers(lambda part, some: ask(part, xpath, some, kind=kind, at=at, step=counted)):
             if answer.total:
                 rows.append(facts_of_answer(answer, results))
                 if len(rows) == count:
@@ -122,7 +122,7 @@ def _query(
 
 
 def _show_changes(
-    opened: "CrawlReader",
+    opened: "Parts",
     xpath: str,
     match: str,
     since: float,
@@ -132,19 +132,18 @@ def _show_changes(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    from centime.crawl.documents.querying import changed_results, stored_pairs
-
-    with progress(opened.shard.pages.count, "looking for versions", quiet=as_json) as step:
-        pairs = stored_pairs(opened, match, since, step)
-    with progress(len(pairs), "looking into changes", quiet=as_json) as step:
-        rows = list(islice(changed_results(opened, xpath, pairs, step), count))
+    with progress(opened.known, "looking for versions", quiet=as_json) as step:
+        pairs = opened.stored_pairs(match, since, step)
+    seen = sum(map(len, pairs))
+    with progress(seen, "looking into changes", quiet=as_json) as step:
+        rows = list(islice(opened.changed_results(xpath, pairs, step), count))
     for row in rows:
         row |= {"old": row["old"][:results], "new": row["new"][:results]}
     if as_json or as_csv:
-        show({"seen": len(pairs), "changes": rows}, as_json=as_json, as_csv=as_csv, table="changes")
+        show({"seen": seen, "changes": rows}, as_json=as_json, as_csv=as_csv, table="changes")
         return
     for row in rows:
         tell(f"{row['seen']}  {row['url']}")
         show_lines([*((f"  - {one}", "red") for one in row["old"]), *((f"  + {one}", "green") for one in row["new"])])
     if not rows:
-        say(f"what the XPath finds has not changed; {len(pairs)} changes of stored pages were looked into")
+        say(f"what the XPath finds has not changed; {seen} changes of stored pages were looked into")

@@ -37,10 +37,11 @@ def _text(
       centime text museum https://museum.example/ --at 2026-01-31
       centime text museum https://museum.example/ --json
     """
+    from centime.cluster.opening import owner_of
     from centime.crawl.report.versions import Versions
     from centime.warehouse.comparison import BINARY
 
-    versions = Versions(folder, url)
+    versions = Versions(owner_of(folder, url), url)
     version = versions.at(at)
     document = versions.read(version)
     if document.form() == BINARY:

@@ -26,7 +26,8 @@ def _versions(folder: Folder, url: Url, as_json: Json = False, as_csv: Csv = Fal
       centime versions museum https://museum.example/
       centime versions museum https://museum.example/ --json
     """
+    from centime.cluster.opening import owner_of
     from centime.crawl.report.versions import Versions
 
-    versions = Versions(folder, url)
+    versions = Versions(owner_of(folder, url), url)
     show({"url": versions.url, "versions": versions.facts()}, as_json=as_json, as_csv=as_csv, table="versions")

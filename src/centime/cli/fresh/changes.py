@@ -54,7 +54,7 @@ def _changes(
       centime changes museum --match /news/ --since 2026-01-31 --until 2026-02-01 -n 0 --json
       centime changes museum --atom --self https://feeds.example/museum.atom > museum.atom
     """
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
     from centime.crawl.report.changes import time_of
     from centime.model.pattern import check_pattern
 

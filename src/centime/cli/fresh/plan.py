@@ -46,15 +46,12 @@ def _plan(
       centime plan museum --budget 50000/d --days 30
       centime plan museum --bandwidth 2GB/day -n 50 --json
     """
-    from centime.crawl.report.opening import look_at
-    from centime.crawl.report.planning.plan import plan
+    from centime.cluster.report.parts import parts_of
     from centime.settings.units import bytes_per_second, per_second
 
     rate = None if budget is None else per_second(budget)
     octets = None if bandwidth is None else bytes_per_second(bandwidth)
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
-        opened = look_at(folder)
-        report = plan(
-            opened, now=time.time(), rate=rate, bandwidth=octets, days=days, alpha=alpha, beta=beta, count=count
-        )
+        wanted = {"rate": rate, "bandwidth": octets, "days": days, "alpha": alpha, "beta": beta, "count": count}
+        report = parts_of(folder).plan(time.time(), **wanted)
     show(report, as_json=as_json, as_csv=as_csv, table="next")

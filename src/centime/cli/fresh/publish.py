@@ -64,10 +64,9 @@ def _publish(
       centime publish museum --indexnow announced.json
       centime publish museum --websub - --signature "$HTTP_X_HUB_SIGNATURE" --secret-file hub.secret < posted.atom
     """
+    from centime.cluster.opening import settings_of
     from centime.crawl.commands.ordering import hand_over
     from centime.crawl.commands.publication import read_publication
-    from centime.crawl.report.opening import folder_of
-    from centime.settings.reading import decode_settings
     from centime.shard.people.command import MOST_NAME
 
     for option, name in (("cluster", cluster), ("publisher", publisher)):
@@ -78,7 +77,7 @@ def _publish(
     if websub is None and (signature is not None or secret_file is not None):
         raise BadSetting("--signature and --secret-file need --websub: they verify it")
     pushed = {"websub": websub or "", "signature": signature or "", "secret_file": secret_file or ""}
-    settings = decode_settings(folder_of(folder).settings, where=str(folder))
+    settings = settings_of(folder)
     with progress(1.0, "reading announcements", quiet=as_json):
         found = read_publication(words or [], settings, files=files or [], indexnow=indexnow or [], **pushed)
         commands = found.commands(time=time.time(), cluster=cluster or "", publisher=publisher or "")

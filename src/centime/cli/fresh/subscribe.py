@@ -71,21 +71,21 @@ def _subscribe(
       centime subscribe museum --list
       centime subscribe museum --remove all
     """
+    from centime.cluster.opening import check_any_folder, folders_of, settings_of
     from centime.crawl.commands.ordering import hand_over
     from centime.crawl.commands.subscribing import subscription_to
-    from centime.crawl.report.opening import check_folder
     from centime.crawl.report.subscribers import subscription_table
     from centime.shard.people.command import SubscribeCommand, UnsubscribeCommand, new_id
     from centime.shard.people.notices import Condition
 
-    check_folder(folder)
+    check_any_folder(folder)
     if as_csv and not listed:
         raise BadInput("--csv is a form of --list: give that too")
     if sum([pattern is not None, listed, remove is not None]) != 1:
         raise BadInput("give a PATTERN to subscribe to, or --list, or --remove NAME")
     if listed or remove is not None:
         with progress(1.0, f"opening {folder.name}", quiet=as_json):
-            table = subscription_table(folder)
+            table = subscription_table(folder, folders_of(folder))
     if listed:
         show({"subscriptions": table}, as_json=as_json, as_csv=as_csv, table="subscriptions")
         return
@@ -106,7 +106,8 @@ def _subscribe(
         report = {"removed": remove}
     else:
         condition = Condition(xpath or "", words or "", _when(when))
-        subscription = subscription_to(folder, pattern or "", condition, every, to, name or "")
+        settings = settings_of(folder)
+        subscription = subscription_to(folder, settings, pattern or "", condition, every, to, name or "")
         command = SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription)
         report = {"name": subscription.name, "every_seconds": subscription.every, "to": subscription.to}
     show(report | hand_over(folder, [command], wait=wait), as_json=as_json)

@@ -124,7 +124,9 @@ def _watch(
         inbox = CommandInbox(folder)
         pause = opened.settings.greatest_interval or seconds(EVERY)
         for number, place in enumerate(to or [], 1):
-            subscription = subscription_to(folder, ".", Condition(), f"{pause}s", place, f"watch-{number}")
+            subscription = subscription_to(
+                folder, opened.settings, ".", Condition(), f"{pause}s", place, f"watch-{number}"
+            )
             inbox.put(SubscribeCommand(id=new_id(), time=time.time(), subscription=subscription))
         crawl = Engine(opened, limits, spares=spares)
         seen = opened.shard.pages.records.end

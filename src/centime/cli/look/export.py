@@ -61,7 +61,8 @@ def _export(
       centime export museum --format jsonl -o - | head -1
       centime export museum --format git -o - | git -C museum.git fast-import
     """
-    from centime.cluster.parts import check_any_folder, parts_of
+    from centime.cluster.opening import check_any_folder
+    from centime.cluster.report.parts import parts_of
     from centime.crawl.report.export import export_path
 
     started = perf_counter()

@@ -34,7 +34,7 @@ def _hosts(
       centime hosts museum --by failures -n 10
       centime hosts museum --json
     """
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         report = parts_of(folder).hosts(count, by, now=time.time())

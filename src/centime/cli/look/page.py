@@ -32,7 +32,7 @@ def _page(
       centime page museum https://museum.example/halls/
       centime page museum https://museum.example/halls/ --json
     """
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
         parts = parts_of(folder)

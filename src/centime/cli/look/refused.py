@@ -37,7 +37,7 @@ def _refused(
       centime refused museum --reason trap --reason suffix
       centime refused museum --match /archive/ -n 200 --json
     """
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         report = parts_of(folder).refused(count, reason or (), match)

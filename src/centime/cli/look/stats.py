@@ -26,7 +26,7 @@ def _stats(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
       centime stats museum
       centime stats museum --json
     """
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         report = parts_of(folder).statistics(time.time())

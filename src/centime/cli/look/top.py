@@ -40,7 +40,7 @@ def _top(
       centime top museum --site --json
       centime top feeds --by interest
     """
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
 
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         report = parts_of(folder).top(count, by, site=site, now=time.time())

@@ -23,7 +23,7 @@ def read_graph(path: Path) -> "NamedGraph":
         from centime.graphs.files import read_named
 
         return read_named(path)
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
     from centime.crawl.report.graph import crawl_graph
 
     parts = parts_of(path)

@@ -33,8 +33,8 @@ def _index(
       centime index museum
       centime index museum --rebuild --json
     """
-    from centime.cluster.merging import merged_facts
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.merging import merged_facts
+    from centime.cluster.report.parts import parts_of
 
     started = perf_counter()
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:

@@ -50,7 +50,7 @@ def _search(
       centime search museum '"opening hours" -shop' --site museum.example --since 7d
       centime search museum tea --kind xml -n 50 --json
     """
-    from centime.cluster.parts import parts_of
+    from centime.cluster.report.parts import parts_of
     from centime.crawl.report.changes import time_of
     from centime.crawl.search.finding import found_facts
 

@@ -10,22 +10,29 @@ from xxhash import xxh3_64_hexdigest
 from centime.crawl.commands.checking import check_subscription
 from centime.crawl.notify.delivering import OPERATORS, unfit
 from centime.crawl.notify.message import check_service
-from centime.crawl.report.opening import folder_of
 from centime.crawl.worker.xpath import check_pace
 from centime.discover.canonical import canonical
 from centime.fetch.guard import Guard, literal
 from centime.model.address import host_of
 from centime.model.errors import BadInput, BadSetting
-from centime.settings.reading import decode_settings
+from centime.settings.crawl import CrawlSettings
 from centime.settings.units import seconds
 from centime.shard.people.notices import Condition
 from centime.shard.people.subscriptions import Subscription
 
 
 def subscription_to(
-    folder: Path, pattern: str, condition: Condition, every: str, to: str | None, name: str
+    folder: Path,
+    settings: CrawlSettings,
+    pattern: str,
+    condition: Condition,
+    every: str,
+    to: str | None,
+    name: str,
 ) -> Subscription:
-    """The subscription, with absolute paths: the crawl may run in another working directory."""
+    """The subscription, with absolute paths: the crawl of this folder and these settings may run in another working
+    directory.
+    """
     if to is None:
         raise BadInput("give a subscriber: --to file:PATH, command:PROGRAM, apprise:URL, http://... or https://...")
     scheme, colon, place = to.partition(":")
@@ -53,7 +60,7 @@ def subscription_to(
     elif scheme == "apprise" and place:
         check_service(to)
     elif scheme in ("http", "https") and colon:
-        _check_address(folder, to)
+        _check_address(folder, settings, to)
     xpath, phrases, when = condition.xpath, condition.words, condition.when
     parts = (pattern, xpath, to) + ((phrases, when.value) if phrases or when else ())
     digest = xxh3_64_hexdigest("\0".join(parts).encode(errors="surrogateescape"))
@@ -61,8 +68,11 @@ def subscription_to(
     check_subscription(subscription)
     if xpath:
         check_pace(xpath)
-    if xpath and when and not phrases:
-        _check_versions(folder)
+    if xpath and when and not phrases and settings.keep == "none":
+        raise BadSetting(
+            f"--when with --xpath compares the stored versions of a page, and this crawl stores none; "
+            f"centime crawl {folder} --keep versions does"
+        )
     return subscription
 
 
@@ -71,22 +81,12 @@ def _shell_operator(command: str) -> str:
     return next((word for word in shlex.split(command, posix=False) if word in OPERATORS), "")
 
 
-def _check_versions(folder: Path) -> None:
-    """Rejects what needs stored versions if the crawl stores none."""
-    if decode_settings(folder_of(folder).settings, where=str(folder)).keep == "none":
-        raise BadSetting(
-            f"--when with --xpath compares the stored versions of a page, and this crawl stores none; "
-            f"centime crawl {folder} --keep versions does"
-        )
-
-
-def _check_address(folder: Path, to: str) -> None:
+def _check_address(folder: Path, settings: CrawlSettings, to: str) -> None:
     """Rejects a URL whose address the crawl must not contact; a name is checked when it is resolved."""
     url = canonical(to)
     if url is None:
         raise BadSetting(f"{to!r} is not an http or https URL")
     host = re.sub(r":\d+$", "", host_of(url).partition("//")[2])
     address = literal(host) or ("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else "")
-    allowed = decode_settings(folder_of(folder).settings, where=str(folder)).allow_network
-    if address and not Guard(allowed).allows(address):
+    if address and not Guard(settings.allow_network).allows(address):
         raise BadSetting(f"{address} is not a public address; centime crawl {folder} --allow-network CIDR allows it")

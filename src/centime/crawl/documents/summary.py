@@ -1,7 +1,7 @@
 """What kind of XML a crawl has found: the statistics that the Xyleme paper wanted to gather."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from centime.model.outcome import PageKind
 MOST_LISTED = 20  # DTDs, roots and namespaces
 
 
-def summary(opened: CrawlState, entries: Iterable[Entry]) -> dict[str, Any]:
-    """Shares, states, sizes, and documents by DTD, root and namespace."""
+def summary(crawls: Sequence[CrawlState], entries: Iterable[Entry]) -> dict[str, Any]:
+    """Of a crawl, or of all its partitions: shares, states, sizes, and documents by DTD, root and namespace."""
     states: Counter[str] = Counter()
     dtds: Counter[str] = Counter()
     roots: Counter[str] = Counter()
@@ -34,7 +34,7 @@ def summary(opened: CrawlState, entries: Iterable[Entry]) -> dict[str, Any]:
             elements.append(facts["elements"])
             depths.append(facts["depth"])
     return {
-        **_share(opened),
+        **_share(crawls),
         "stored": states.total(),
         "states": dict(states.most_common()),
         "bytes": _spread(sizes),
@@ -43,12 +43,12 @@ def summary(opened: CrawlState, entries: Iterable[Entry]) -> dict[str, Any]:
         "dtds": dict(dtds.most_common(MOST_LISTED)),
         "roots": dict(roots.most_common(MOST_LISTED)),
         "namespaces": dict(namespaces.most_common(MOST_LISTED)),
-        "changes_per_visit": _changes(opened),
+        "changes_per_visit": _changes(crawls),
     }
 
 
-def _share(opened: CrawlState) -> dict[str, Any]:
-    kinds = last_visits(opened.shard.pages, "kind")["kind"]
+def _share(states: Sequence[CrawlState]) -> dict[str, Any]:
+    kinds = np.concatenate([last_visits(state.shard.pages, "kind")["kind"] for state in states])
     present = int(np.count_nonzero(are_present(kinds)))
     documents = int(np.count_nonzero(kinds == PageKind.XML))
     return {"pages": present, "documents": documents, "share_percent": 100 * documents / max(1, present)}
@@ -66,9 +66,11 @@ def _spread(values: list[int]) -> dict[str, float] | None:
     }
 
 
-def _changes(opened: CrawlState) -> dict[str, float]:
+def _changes(states: Sequence[CrawlState]) -> dict[str, float]:
     """Changes seen per visit after the first, by kind of page."""
-    found = last_visits(opened.shard.pages, "kind", "visits", "changes")
+    fields = ("kind", "visits", "changes")
+    each = [last_visits(state.shard.pages, *fields) for state in states]
+    found = {name: np.concatenate([one[name] for one in each]) for name in fields}
     made = {}
     for kind in (PageKind.HTML, PageKind.XML, PageKind.DTD, PageKind.OTHER):
         chosen = found["kind"] == kind

@@ -155,6 +155,7 @@ class Engine:
         self._log = RunLog(self)
         self._inbox = CommandInbox(opened.folder.path)
         folder = opened.folder
+        self._source = f"{settings.partition}." if settings.partitions > 1 else ""  # of notices
         self._delivery = Delivery(settings.fetch_settings(), crawl=folder.path, foreign=bool(folder.foreign))
 
     def limit(self, limits: Limits) -> None:
@@ -247,6 +248,8 @@ class Engine:
     def _start_fetchers(self) -> Transport:
         opened = self.opened
         stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(self._clock()))
+        if opened.settings.partitions > 1:  # the archives of all partitions may be joined
+            stamp += f"-{opened.settings.partition:04}"
         return Fetchers(
             opened.settings.worker_count,
             lambda number: fetcher_settings(
@@ -266,7 +269,7 @@ class Engine:
         waiting = sum(len(leases) for _, leases in self._granted)
         return waiting + (0 if self._transport is None else self._transport.outstanding)
 
-    def set(self, now: float, values: dict[str, float]) -> None:
+    def set(self, now: float, values: Mapping[str, float | None]) -> None:
         """Applies new settings as `centime set` does, and keeps them for the next run."""
         command = SetCommand(id=new_id(), time=now, values={**values})
         self._keep_settings(command)
@@ -499,7 +502,7 @@ class Engine:
         self._deliver(now)
 
     def _deliver(self, now: float, timeout: float = 0.0) -> None:
-        self._delivery.deliver(self.shard.requests.subscriptions.due(now), now)
+        self._delivery.deliver(self.shard.requests.subscriptions.due(now, self._source), now)
         for name, up_to in self._delivery.receive(now, timeout):
             self.shard.delivered(now, name, up_to)
         write_troubles(self.opened.folder.path, self._delivery.troubles)

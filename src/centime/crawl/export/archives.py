@@ -46,7 +46,9 @@ class Archives(NamedTuple):
 def archives_of(opened: CrawlState) -> Iterator[Archives]:
     """The folders with the WARC files of a crawl: its own, and while the block runs one of its stored versions."""
     with tempfile.TemporaryDirectory(prefix="centime-export-") as name:
-        archive, unreadable = Archive(name, "versions"), 0
+        settings = opened.settings
+        part = f"-{settings.partition:04}" if settings.partitions > 1 else ""  # names differ in all partitions
+        archive, unreadable = Archive(name, f"versions{part}"), 0
         try:
             for version in every_version(opened.folder.versions):
                 try:
@@ -82,9 +84,14 @@ def write_warc(archives: Sequence[Path], file: BinaryIO, step: Step = lambda sha
 
 
 def write_wacz(
-    opened: CrawlState, archives: Sequence[Path], file: BinaryIO, created: float, step: Step = lambda share: None
-) -> int:
-    """Writes a WACZ package, version 1.1.1; returns the number of its pages."""
+    title: str,
+    corpora: Sequence[Corpus],
+    archives: Sequence[Path],
+    file: BinaryIO,
+    created: float,
+    step: Step = lambda share: None,
+) -> None:
+    """Writes a WACZ package, version 1.1.1; the corpora count its pages."""
     files = [found for folder in archives for found in _warc_files(folder)]
     indexes = [index for folder in archives for index in indexes_of(folder).values()]
     total = sum(size for _, size in files) or 1
@@ -94,16 +101,15 @@ def write_wacz(
             _add(
                 package,
                 f"archive/{path.name}",
-                _stepped(_read(path, size), lambda done: step(0.7 * done / total)),
+                _stepped(_read(path, size), lambda done: step(done / total)),
                 resources,
             )
         _add(package, "indexes/index.cdxj", heapq.merge(*map(_sorted_lines, indexes)), resources)
-        corpus = Corpus(opened, lambda share: step(0.3 * share))
-        _add(package, "pages/pages.jsonl", _pages(corpus), resources)
+        _add(package, "pages/pages.jsonl", _pages(corpora), resources)
         about = {
             "profile": "data-package",
             "wacz_version": "1.1.1",
-            "title": opened.folder.path.resolve().name,
+            "title": title,
             "software": "centime",
             "created": moment(created),
             "resources": resources,
@@ -112,7 +118,6 @@ def write_wacz(
         package.writestr("datapackage.json", text)
         digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(text).hexdigest()}"}
         package.writestr("datapackage-digest.json", json.dumps(digest))
-    return corpus.rows
 
 
 def _warc_files(bodies: Path) -> Iterator[tuple[Path, int]]:
@@ -146,14 +151,21 @@ def _sorted_lines(index: Path) -> Iterator[bytes]:
         yield from sorted(lines) if index.name.endswith(OPEN) else lines
 
 
-def _pages(corpus: Corpus) -> Iterator[bytes]:
+def _pages(corpora: Sequence[Corpus]) -> Iterator[bytes]:
     yield json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All pages"}).encode() + b"\n"
+    first = 0  # of the pages of a partition, in one numbering
+    for corpus in corpora:
+        yield from _pages_of(corpus, first)
+        first += corpus.known
+
+
+def _pages_of(corpus: Corpus, first: int) -> Iterator[bytes]:
     for body, data, content_type, _ in corpus.bodies():
         made = page_text(data, content_type, body.url)
         if made.text:
             corpus.rows += 1
             time = datetime.fromtimestamp(body.seen, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            said = {"id": str(body.page), "url": body.url, "title": made.title or body.url, "ts": time}
+            said = {"id": str(first + body.page), "url": body.url, "title": made.title or body.url, "ts": time}
             yield json.dumps(said, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 

@@ -62,6 +62,11 @@ class Corpus:
         self.rows = 0
         self.unreadable = 0
 
+    @property
+    def known(self) -> int:
+        """The number of known pages, also of those without a body."""
+        return self._opened.shard.pages.count
+
     def bodies(self) -> Iterator[tuple[NewestBody, bytes, str, float]]:
         """The bodies of the pages that count, each with its Content-Type and the importance of its page."""
         importance = importance_of_ranked(self._opened)

@@ -10,34 +10,28 @@ from typing import Any, BinaryIO
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.export.archives import archives_of, write_wacz, write_warc
+from centime.crawl.export.archives import Archives, archives_of, write_wacz, write_warc
 from centime.crawl.export.corpus import Corpus, write_json_lines, write_table
 from centime.crawl.export.history import History
 from centime.crawl.export.markdown import write_markdown
 from centime.crawl.search.updating import must_have_bodies
 from centime.files.listing import files_below
 from centime.files.replacement import STANDARD_OUTPUT, is_stream, replacing_file
-from centime.model.errors import BadInput
 
 Step = Callable[[float], None]
 Facts = dict[str, Any]
 
 
-def export_bodies(states: Sequence[CrawlState], form: str, path: Path, step: Step) -> Facts:
-    """Writes stored bodies of a crawl, or of all its partitions, in a format; returns what was written. BadInput if
-    there are none.
+def export_bodies(states: Sequence[CrawlState], name: str, form: str, path: Path, step: Step) -> Facts:
+    """Writes stored bodies of a crawl of this name, or of all its partitions, in a format; returns what was written.
+    BadInput if there are none.
     """
     for opened in states:
         must_have_bodies(opened)
-    if len(states) > 1 and form not in _TOGETHER:
-        raise BadInput(
-            f"the format {form} takes one folder: export each partition, as {states[0].folder.path}, by itself; "
-            f"{', '.join(_TOGETHER)} take all"
-        )
     with ExitStack() as closing:
         for opened in states:
             closing.enter_context(damage_closes(opened.folder.path))
-        facts = _TOGETHER[form](states, path, step) if form in _TOGETHER else _ALONE[form](states[0], path, step)
+        facts = _WRITERS[form](states, name, path, step)
     files = files_below(path) if path.is_dir() else [path]
     size = None if is_stream(path) else sum(file.stat().st_size for file in files)
     return {name: value for name, value in facts.items() if value or name != "unreadable"} | {
@@ -46,14 +40,14 @@ def export_bodies(states: Sequence[CrawlState], form: str, path: Path, step: Ste
     }
 
 
-def _json_lines(states: Sequence[CrawlState], path: Path, step: Step) -> Facts:
+def _json_lines(states: Sequence[CrawlState], name: str, path: Path, step: Step) -> Facts:
     corpora = _corpora(states, step)
     with _written(path) as file:
         write_json_lines(chain.from_iterable(corpora), file)
     return _counts(corpora)
 
 
-def _parquet(states: Sequence[CrawlState], path: Path, step: Step) -> Facts:
+def _parquet(states: Sequence[CrawlState], name: str, path: Path, step: Step) -> Facts:
     corpora = _corpora(states, step)
     write_table(chain.from_iterable(corpora), path)
     return _counts(corpora)
@@ -67,41 +61,48 @@ def _counts(corpora: Sequence[Corpus]) -> Facts:
     return {"pages": sum(one.rows for one in corpora), "unreadable": sum(one.unreadable for one in corpora)}
 
 
-def _markdown(opened: CrawlState, path: Path, step: Step) -> Facts:
-    pages, unreadable = write_markdown(opened, path, step)
-    return {"pages": pages, "unreadable": unreadable}
+def _markdown(states: Sequence[CrawlState], name: str, path: Path, step: Step) -> Facts:
+    corpora = _corpora(states, step)
+    write_markdown(corpora, path)
+    return _counts(corpora)
 
 
-def _git(opened: CrawlState, path: Path, step: Step) -> Facts:
-    history = History(opened)
+def _git(states: Sequence[CrawlState], name: str, path: Path, step: Step) -> Facts:
+    history = History(states)
     with _written(path) as file:
         history.write(file, step)
     return {"versions": history.commits, "unreadable": history.unreadable}
 
 
-def _warc(states: Sequence[CrawlState], path: Path, step: Step) -> Facts:
+def _warc(states: Sequence[CrawlState], name: str, path: Path, step: Step) -> Facts:
+    with _archives(states) as archives, _written(path) as file:
+        return {"warc_files": write_warc(archives.folders, file, step), "unreadable": archives.unreadable}
+
+
+def _wacz(states: Sequence[CrawlState], name: str, path: Path, step: Step) -> Facts:
+    corpora = _corpora(states, lambda share: step(0.3 * share))
+    with _archives(states) as archives, _written(path) as file:
+        write_wacz(name, corpora, archives.folders, file, time.time(), lambda share: step(0.7 * share))
+        return {"pages": sum(one.rows for one in corpora), "unreadable": archives.unreadable}
+
+
+@contextmanager
+def _archives(states: Sequence[CrawlState]) -> Iterator[Archives]:
+    """The archives of all states, as one."""
     with ExitStack() as closing:
-        archives = [closing.enter_context(archives_of(opened)) for opened in states]
-        folders = [folder for one in archives for folder in one.folders]
-        file = closing.enter_context(_written(path))
-        return {
-            "warc_files": write_warc(folders, file, step),
-            "unreadable": sum(one.unreadable for one in archives),
-        }
+        found = [closing.enter_context(archives_of(opened)) for opened in states]
+        folders = tuple(folder for one in found for folder in one.folders)
+        yield Archives(folders, sum(one.unreadable for one in found))
 
 
-def _wacz(opened: CrawlState, path: Path, step: Step) -> Facts:
-    with archives_of(opened) as archives, _written(path) as file:
-        pages = write_wacz(opened, archives.folders, file, time.time(), step)
-        return {"pages": pages, "unreadable": archives.unreadable}
-
-
-_TOGETHER: dict[str, Callable[[Sequence[CrawlState], Path, Step], Facts]] = {
+_WRITERS: dict[str, Callable[[Sequence[CrawlState], str, Path, Step], Facts]] = {
     "jsonl": _json_lines,
     "parquet": _parquet,
     "warc": _warc,
+    "markdown": _markdown,
+    "git": _git,
+    "wacz": _wacz,
 }
-_ALONE: dict[str, Callable[[CrawlState, Path, Step], Facts]] = {"markdown": _markdown, "git": _git, "wacz": _wacz}
 
 
 @contextmanager

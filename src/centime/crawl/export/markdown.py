@@ -3,12 +3,11 @@
 import json
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import ada_url
 
-from centime.crawl.engine.state import CrawlState
 from centime.crawl.export.corpus import Corpus
 from centime.crawl.export.naming import markdown_name
 from centime.crawl.report.opening import moment
@@ -19,39 +18,40 @@ from centime.warehouse.markdown import markdown_of
 from centime.warehouse.tree import html_tree
 
 
-def write_markdown(
-    opened: CrawlState, folder: Path, step: Callable[[float], None] = lambda share: None
-) -> tuple[int, int]:
-    """Writes a file for each page into a new folder, which appears when it is complete; returns how many pages there
-    are, and how many bodies could not be read.
+def write_markdown(corpora: Sequence[Corpus], folder: Path) -> None:
+    """Writes a file for each page into a new folder, which appears when it is complete; the corpora count pages, and
+    bodies that could not be read.
     """
-    corpus = Corpus(opened, step)
     place = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
     place.mkdir()
     try:
-        for body, data, content_type, importance in corpus.bodies():
-            made = page_text(data, content_type, body.url)
-            if not made.text:
-                continue
-            corpus.rows += 1
-            facts = {
-                "url": body.url,
-                "title": made.title,
-                "language": made.language or None,
-                "importance": importance,
-                "changed": moment(body.time),
-            }
-            head = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items())
-            text = _markdown(data, content_type, body.url) if made.kind == HTML else f"{made.text}\n"
-            path = place / markdown_name(body.url)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"---\n{head}---\n\n{text}", errors="replace")
+        for corpus in corpora:
+            _write_all(corpus, place)
         if folder.exists():
             folder.rmdir()  # it is empty
         place.rename(folder)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    return corpus.rows, corpus.unreadable
+
+
+def _write_all(corpus: Corpus, place: Path) -> None:
+    for body, data, content_type, importance in corpus.bodies():
+        made = page_text(data, content_type, body.url)
+        if not made.text:
+            continue
+        corpus.rows += 1
+        facts = {
+            "url": body.url,
+            "title": made.title,
+            "language": made.language or None,
+            "importance": importance,
+            "changed": moment(body.time),
+        }
+        head = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items())
+        text = _markdown(data, content_type, body.url) if made.kind == HTML else f"{made.text}\n"
+        path = place / markdown_name(body.url)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\n{head}---\n\n{text}", errors="replace")
 
 
 def _markdown(data: bytes, content_type: str, url: str) -> str:

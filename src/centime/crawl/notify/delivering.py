@@ -23,6 +23,7 @@ import shlex
 import signal
 import stat
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
@@ -42,6 +43,7 @@ TITLE = "centime-notify"
 SEARCHED_BYTES = 16 << 20  # at the end of a file, searched for an id: a batch that is delivered again comes soon
 BEGINNING = b'{"id":"'  # of every line that we write
 THREADS = 16
+LOCKED_SECONDS = 2.0  # to wait for a file that another process has locked
 OPERATORS = frozenset({">", ">>", "<", "|", "||", "&", "&&", ";", "2>", "2>&1"})  # of shells
 MOST_SAID, MOST_LINE = 4_096, 300  # bytes of what a program says that are searched for its last line; characters of it
 HELD_BACK = "this crawl folder is from elsewhere; centime crawl DIR --trust-folder allows its programs and files"
@@ -153,7 +155,7 @@ def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return f"{path} is not a file"
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(handle)
         size = os.fstat(handle).st_size
         begin = max(0, size - SEARCHED_BYTES)
         end = os.pread(handle, size - begin, begin)
@@ -175,6 +177,19 @@ def append_line(path: str, body: bytes, identity: str, crawl: str = "") -> str:
     finally:
         os.close(handle)
     return ""
+
+
+def _lock(handle: int) -> None:
+    """Locks a file, and waits for a while if another process writes to it: partitions of a crawl may share a file."""
+    until = time.monotonic() + LOCKED_SECONDS
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
 
 
 async def _run(words: list[str], body: bytes, seconds: float) -> str:

@@ -66,7 +66,7 @@ def export(
     if form in BODIES or text:
         from centime.crawl.export.exporting import export_bodies
 
-        return export_bodies(states, form, path, step)
+        return export_bodies(states, Path(linked.name).resolve().name, form, path, step)
     facts: dict[str, Any] = {"pages": pages}
     files = [path]
     if form in ONE_FILE:

@@ -1,5 +1,6 @@
 """The subscriptions of a crawl: those it has, those that wait in its inbox, and the troubles of their deliveries."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,19 @@ from centime.shard.people.command import SubscribeCommand, UnsubscribeCommand
 from centime.shard.people.subscriptions import condition_facts
 
 
-def subscription_table(path: Path) -> list[dict[str, Any]]:
-    """The facts of each subscription, as if the crawl had taken all commands of its inbox."""
-    opened = look_at(path)
-    rows = {row["name"]: _row(row, "active") for row in opened.shard.requests.subscriptions.facts()}
-    opened.close()
+def subscription_table(path: Path, folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """The facts of each subscription of a crawl, as if it had taken all commands of its inbox; `folders` are that of
+    the crawl itself, or those of its partitions.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    troubles: dict[str, Trouble] = {}
+    for folder in folders:
+        opened = look_at(folder)
+        for facts in opened.shard.requests.subscriptions.facts():
+            found[facts["name"]] = _together(found[facts["name"]], facts) if facts["name"] in found else facts
+        opened.close()
+        troubles |= read_troubles(folder)
+    rows = {name: _row(facts, "active") for name, facts in found.items()}
     for file in CommandInbox(path).waiting():
         try:
             command = unpack_command(file.read_bytes())
@@ -35,8 +44,17 @@ def subscription_table(path: Path) -> list[dict[str, Any]]:
             }
             before = rows.get(given.name, {"waiting": 0, "delivered": None, "due": None})
             rows[given.name] = _row(before | facts, "requested")
-    troubles = read_troubles(path)
     return [row | _trouble(troubles.get(name)) for name, row in rows.items()]
+
+
+def _together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The facts of a subscription in two partitions."""
+    due = [facts["due"] for facts in (one, other) if facts["due"] is not None]
+    return one | {
+        "waiting": one["waiting"] + other["waiting"],
+        "delivered": max(one["delivered"] or 0.0, other["delivered"] or 0.0),
+        "due": min(due, default=None),
+    }
 
 
 def _trouble(found: Trouble | None) -> dict[str, Any]:

@@ -26,17 +26,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from centime.cluster.opening import settings_of
 from centime.crawl.commands.ordering import hand_over
 from centime.crawl.commands.publication import Publication, add_feed, add_indexnow, read_form, verify
 from centime.crawl.report.bodies import body_of, captures_of
-from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.model.address import host_of
 from centime.model.errors import BadInput, CentimeError, UnknownPage
 from centime.serve.pushes.settings import Doors, WebSub
 from centime.serve.served_crawl import in_folder
 from centime.settings.crawl import CrawlSettings
-from centime.settings.reading import decode_settings
 
 MOST_URLS = 10_000
 CLOCK_SECONDS = 300.0  # that the clocks of two machines may differ by
@@ -246,7 +245,7 @@ class CrawlDoors:
 
     async def _settings(self) -> CrawlSettings:
         def opened() -> CrawlSettings:
-            return decode_settings(folder_of(self._path).settings, where=str(self._path))
+            return settings_of(self._path)
 
         return await asyncio.to_thread(in_folder, self._path, opened)
 

@@ -15,17 +15,18 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
+from centime.cluster.folder import is_cluster, partition_folders
+from centime.cluster.opening import settings_of
 from centime.crawl.engine.hub_list import read_hubs
-from centime.crawl.report.opening import folder_of
 from centime.fetch.notice import Notifier
 from centime.model.errors import CentimeError
 from centime.serve.pushes.doors import CrawlDoors
 from centime.serve.pushes.settings import WebSub
 from centime.serve.served_crawl import in_folder
-from centime.settings.reading import decode_settings
 
 LEASE_SECONDS = 10 * 86_400
 RETRY_SECONDS = 600.0
@@ -69,12 +70,19 @@ class HubSubscriber:
             return
         given = {topic.topic for topic in self._doors.doors.websub.values()}
         announced = {}
-        for topic, *hubs in list(read_hubs(self._path).values())[:MOST_ANNOUNCED]:
+        for topic, *hubs in self._announced()[:MOST_ANNOUNCED]:
             if topic not in given:
                 name, secret = self._secret("name", topic)[:32], self._secret("secret", topic)
                 failed = self._failures.get(name, 0)
                 announced[name] = WebSub(topic, secret, hubs[failed % len(hubs)], f"{self._callback}{name}")
         self._doors.announced = announced
+
+    def _announced(self) -> list[list[str]]:
+        """What feeds announce, in all partitions if the crawl has several."""
+        with suppress(CentimeError, OSError):  # the folder is away
+            folders = partition_folders(self._path) if is_cluster(self._path) else [self._path]
+            return [one for folder in folders for one in read_hubs(folder).values()]
+        return []
 
     def _secret(self, use: str, topic: str) -> str:
         return hmac.new(self._key, f"{use} {topic}".encode(), "sha256").hexdigest()
@@ -98,8 +106,7 @@ class HubSubscriber:
             "hub.lease_seconds": str(LEASE_SECONDS),
         }
         try:
-            folder = await asyncio.to_thread(in_folder, self._path, folder_of, self._path)
-            settings = decode_settings(folder.settings, where=str(self._path))
+            settings = await asyncio.to_thread(in_folder, self._path, settings_of, self._path)
         except CentimeError as error:
             self.troubles[name] = str(error)
             return

@@ -3,6 +3,7 @@
 from typing import Any
 
 from centime.serve.reports.change_list import CHANGES
+from centime.serve.reports.cluster import CLUSTER
 from centime.serve.reports.coming import NEXT
 from centime.serve.reports.communities import COMMUNITIES
 from centime.serve.reports.difference import DIFFERENCE
@@ -27,5 +28,6 @@ ALL: tuple[Resource[Any], ...] = (
     COMMUNITIES,
     SEARCH,
     FIGURES,
+    CLUSTER,
 )
 RESOURCES = {resource.name: resource for resource in ALL}

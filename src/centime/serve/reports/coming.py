@@ -7,11 +7,10 @@ import msgspec
 from centime.crawl.report.page import find_page, next_visit
 from centime.crawl.report.planning.freshness import refresh_facts
 from centime.crawl.report.refused import Words
-from centime.crawl.report.top import top_pages
 from centime.discover.canonical import canonical
 from centime.model.errors import BadInput, UnknownPage
 from centime.model.ids import HostId
-from centime.serve.glance import Glance
+from centime.serve.glance import Glance, PartGlance
 from centime.serve.resource import Parameters, Report, Resource
 
 
@@ -24,13 +23,13 @@ class NextWanted(Parameters, frozen=True, kw_only=True):
 
 def coming(glance: Glance, wanted: NextWanted) -> Report:
     """The pages that would be read now, the first one first."""
-    found = top_pages(glance.reader, wanted.most, "worth", now=glance.now)
+    found = glance.parts.top(wanted.most, "worth", now=glance.now)
     levels: dict[str, int] = {}
     for row in found["top"]:
         levels[row["level"]] = levels.get(row["level"], 0) + 1
-    why = why_not(glance, wanted.url) if wanted.url else None
+    why = why_not(glance.owner(wanted.url), wanted.url) if wanted.url else None
     return {
-        "waiting": len(glance.reader.shard.placement.frontier),
+        "waiting": sum(len(reader.shard.placement.frontier) for reader in glance.parts.readers),
         "levels": levels,
         "why_not": why,
         "rows": found["top"],
@@ -38,7 +37,7 @@ def coming(glance: Glance, wanted: NextWanted) -> Report:
     }
 
 
-def why_not(glance: Glance, url: str) -> Report:
+def why_not(glance: PartGlance, url: str) -> Report:
     """When and why a page is read next, or why never, also of URLs that the crawl does not know."""
     shard = glance.reader.shard
     try:
@@ -63,7 +62,7 @@ def why_not(glance: Glance, url: str) -> Report:
     }
 
 
-def _not_known(glance: Glance, url: str, unknown: str) -> Report:
+def _not_known(glance: PartGlance, url: str, unknown: str) -> Report:
     """Why a URL is not known: refused, out of scope, or never linked."""
     for one in glance.reader.shard.refusals.listed():
         if one.url == url:

@@ -12,9 +12,7 @@ import numpy as np
 from centime.analyse.flow import Flow, flow
 from centime.analyse.promotion import promotions
 from centime.analyse.transition import columns
-from centime.crawl.engine.state import rows_of
 from centime.model.errors import BadInput
-from centime.model.ids import host_ids
 from centime.serve.glance import Glance
 from centime.serve.resource import Parameters, Report, Resource
 
@@ -31,20 +29,23 @@ class CommunitiesWanted(Parameters, frozen=True, kw_only=True):
 
 def communities(glance: Glance, wanted: CommunitiesWanted) -> Report:
     """The sites by energy, the flows between the largest, and pages that others may promote."""
-    shard = glance.reader.shard
-    if not shard.pages.count:
+    parts = glance.parts
+    ledgers = [reader.shard.ledger for reader in parts.readers]
+    known = sum(ledger.links or 0 for ledger in ledgers)
+    if not parts.known:
         raise BadInput("the crawl knows no page yet, so there are no communities")
-    if (shard.ledger.links or 0) > MOST_LINKS:
+    if known > MOST_LINKS:
         raise BadInput(
-            f"the crawl has {shard.ledger.links:,} links, more than the {MOST_LINKS:,} that this page balances; "
+            f"the crawl has {known:,} links, more than the {MOST_LINKS:,} that this page balances; "
             "centime export --format edges writes the graph, and centime energy --by site balances it"
         )
-    lengths, targets = zip(*((counts, links) for _, counts, links in rows_of(shard)), strict=True)
+    lengths, targets = zip(*((counts, links) for _, counts, links in parts.linked.rows()), strict=True)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     walk = columns(offsets, np.concatenate(targets).astype(np.int32), None)
-    scores = np.maximum(shard.ledger.importance(), 1e-12)
-    names = [shard.hosts[number].name for number in host_ids(np.arange(len(shard.hosts)))]
-    found = flow(walk, scores, shard.ledger.damping, glance.hosts, len(names))
+    scores = np.maximum(np.concatenate([ledger.importance() for ledger in ledgers]), 1e-12)
+    names = [host.name for reader in parts.readers for host in reader.shard.hosts.all]
+    hosts = np.concatenate([one.first_host + one.hosts for one in glance.each])
+    found = flow(walk, scores, ledgers[0].damping, hosts, len(names))
     best = np.argsort(-found.energy, kind="stable")[: wanted.most]
     rows = [
         {
@@ -58,20 +59,19 @@ def communities(glance: Glance, wanted: CommunitiesWanted) -> Report:
         for place in best.tolist()
         if found.pages[place]
     ]
-    texts = shard.pages.texts
     suspects = [
         {
-            "url": texts.get(one.targets[0]),
+            "url": parts.urls(np.array(one.targets[:1]))[0],
             "targets": len(one.targets),
             "supporters": len(one.supporters),
             "share_of_score": one.share,
-            "among_them": texts.get_many(one.supporters[:3]),
+            "among_them": parts.urls(np.array(one.supporters[:3])),
         }
-        for one in promotions(walk, scores, shard.ledger.damping)[:MOST_SUSPECTS]
+        for one in promotions(walk, scores, ledgers[0].damping)[:MOST_SUSPECTS]
     ]
     return {
         "sites": int(np.count_nonzero(found.pages)),
-        "certified_error": shard.ledger.error(),
+        "certified_error": parts.errors["certified_error"],
         "flows": _flows(found, names),
         "suspects": suspects,
         "rows": rows,

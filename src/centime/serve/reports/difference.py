@@ -21,7 +21,7 @@ class VersionsWanted(Parameters, frozen=True, kw_only=True):
 
 def difference(glance: Glance, wanted: VersionsWanted) -> Report:
     """The sentences that differ."""
-    versions = Versions(glance.reader.folder.path, wanted.url)
+    versions = Versions(glance.owner(wanted.url).reader.folder.path, wanted.url)
     old_name, new_name = wanted.old or None, wanted.new or None
     if old_name and new_name and versions.at(old_name).number > versions.at(new_name).number:
         old_name, new_name = new_name, old_name  # the two selections of a form, in either sequence

@@ -6,9 +6,8 @@ import msgspec
 import numpy as np
 
 from centime.crawl.report.host_report import ORDERS, host_facts
-from centime.model.errors import BadInput
 from centime.model.ids import HostId, host_ids, page_ids
-from centime.serve.glance import Glance
+from centime.serve.glance import Glance, PartGlance
 from centime.serve.resource import Parameters, Report, Resource, packed_cursor, unpacked_cursor
 
 MOST = 1000
@@ -26,28 +25,46 @@ class HostsWanted(Parameters, frozen=True, kw_only=True):
 
 def host_list(glance: Glance, wanted: HostsWanted) -> Report:
     """The hosts in an order, from the cursor on."""
-    shard = glance.reader.shard
-    frontier = shard.placement.frontier
-    values = {
-        number: frontier.pages_of(number) if wanted.by == "waiting" else getattr(shard.hosts[number], ORDERS[wanted.by])
-        for number in host_ids(np.arange(len(shard.hosts)))
-        if wanted.match in shard.hosts[number].name
-    }
+    values: dict[int, int] = {}  # by the number of the host among all
+    parts: dict[int, PartGlance] = {}
+    for part in glance.each:
+        found = _values(part, wanted)
+        values |= found
+        parts |= dict.fromkeys(found, part)
     numbers = sorted(values, key=lambda number: (-values[number], number))
     if wanted.cursor:
         value, last = unpacked_cursor(wanted.cursor, tuple[int, int])
         numbers = [number for number in numbers if (-values[number], number) > (-value, last)]
     shown = numbers[: wanted.most]
-    rows = [
-        host_facts(shard, number, glance.waiting.host_time(number), glance.now)
-        | {"fresh_percent": _fresh(glance, number)}
-        for number in shown
-    ]
+    rows = [_row(parts[number], HostId(number - parts[number].first_host)) for number in shown]
     following = packed_cursor(int(values[shown[-1]]), int(shown[-1])) if len(numbers) > len(shown) else None
-    return {"hosts": len(shard.hosts), "by": wanted.by, "rows": rows, "next": following}
+    return {
+        "hosts": sum(len(one.shard.hosts) for one in glance.parts.readers),
+        "by": wanted.by,
+        "rows": rows,
+        "next": following,
+    }
 
 
-def _fresh(glance: Glance, host: HostId) -> float | None:
+def _values(glance: PartGlance, wanted: HostsWanted) -> dict[int, int]:
+    """What the hosts of a part are sorted by."""
+    shard = glance.reader.shard
+    frontier = shard.placement.frontier
+    return {
+        glance.first_host + number: frontier.pages_of(number)
+        if wanted.by == "waiting"
+        else getattr(shard.hosts[number], ORDERS[wanted.by])
+        for number in host_ids(np.arange(len(shard.hosts)))
+        if wanted.match in shard.hosts[number].name
+    }
+
+
+def _row(glance: PartGlance, host: HostId) -> Report:
+    facts = host_facts(glance.reader.shard, host, glance.waiting.host_time(host), glance.now)
+    return facts | {"fresh_percent": _fresh(glance, host)}
+
+
+def _fresh(glance: PartGlance, host: HostId) -> float | None:
     """The estimated share of a host's copies that are fresh, in percent; None if it has none."""
     found = glance.fresh_hosts.get(host)
     return None if found is None else 100.0 * found
@@ -61,22 +78,17 @@ class HostWanted(Parameters, frozen=True, kw_only=True):
 
 def one_host(glance: Glance, wanted: HostWanted) -> Report:
     """One host: its facts, and the gaps between its newest visits."""
-    shard = glance.reader.shard
-    number = shard.hosts.find(wanted.host)
-    if number is None:
-        raise BadInput(f"no host is called {wanted.host[:200]}: a host is written as in https://museum.example")
-    gaps = _gaps(glance, number)
-    facts = host_facts(shard, number, glance.waiting.host_time(number), glance.now)
-    return facts | {
-        "delay_seconds": shard.settings.delay,
-        "fresh_percent": _fresh(glance, number),
+    part, number = glance.with_host(wanted.host)
+    gaps = _gaps(part, number)
+    return _row(part, number) | {
+        "delay_seconds": part.reader.shard.settings.delay,
         "gap_seconds": float(gaps.min()) if len(gaps) else None,
         "usual_gap_seconds": float(np.median(gaps)) if len(gaps) else None,
         "gaps": len(gaps),
     }
 
 
-def _gaps(glance: Glance, host: HostId) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _gaps(glance: PartGlance, host: HostId) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The times between the newest visits to a host, of the last visits of its pages and those before them."""
     records = glance.reader.shard.pages.records
     pages = np.flatnonzero((glance.hosts == host) & (glance.visits["visits"] > 0))

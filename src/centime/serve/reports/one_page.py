@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 
-from centime.crawl.report.page import about_page
 from centime.crawl.report.versions import Versions
 from centime.model.errors import UnknownPage
 from centime.serve.glance import Glance
@@ -19,10 +18,10 @@ class PageWanted(Parameters, frozen=True, kw_only=True):
 
 def one_page(glance: Glance, wanted: PageWanted) -> Report:
     """All that is known of a page; UnknownPage names similar ones."""
-    facts = about_page(glance.reader, wanted.url, now=glance.now)
+    facts = glance.parts.page(wanted.url, now=glance.now)
     versions: list[dict[str, object]] = []
     with suppress(UnknownPage):
-        versions = Versions(glance.reader.folder.path, facts["url"]).listed()
+        versions = Versions(glance.owner(facts["url"]).reader.folder.path, facts["url"]).listed()
     return facts | {"versions": versions[-MOST_VERSIONS:][::-1], "versions_kept": len(versions)}
 
 

@@ -5,7 +5,9 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from centime.cluster.report.merging import figures_together
 from centime.crawl.commands.inbox import running
+from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.notify.delivery import read_troubles
 from centime.crawl.report.opening import moment
 from centime.crawl.report.sorting import first_by
@@ -31,9 +33,8 @@ class OverviewWanted(Parameters, frozen=True, kw_only=True):
 
 def overview(glance: Glance, wanted: OverviewWanted) -> Report:
     """The figures of the crawl, their past and what is wrong."""
-    reader = glance.reader
-    path = reader.folder.path
-    settings = reader.settings
+    path, settings = glance.path, glance.settings
+    readers = glance.parts.readers
     statistics = dict(glance.statistics)
     statistics.pop("folder")
     process = running(path)
@@ -41,10 +42,10 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
     return {
         **statistics,
         "fresh_share": glance.fresh_share,
-        "largest_error": reader.shard.ledger.largest_error(),
+        "largest_error": glance.parts.errors["largest_error"],
         "running": bool(process),
-        "created": moment(reader.folder.created),
-        "last_visit": moment(reader.shard.pages.last_time()),
+        "created": moment(min(reader.folder.created for reader in readers)),
+        "last_visit": moment(max(reader.shard.pages.last_time() for reader in readers)),
         "rate": settings.facts().get("rate"),
         "bandwidth": settings.facts().get("bandwidth"),
         "continuous": settings.continuous,
@@ -58,17 +59,24 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
 
 def _top(glance: Glance) -> list[dict[str, Any]]:
     """The most important pages."""
-    best = first_by(glance.importance, min(MOST_TOP, int(np.count_nonzero(glance.ranked))))
-    urls = glance.reader.shard.pages.texts.get_many(best)
-    return [{"importance": float(glance.importance[page]), "url": url} for page, url in zip(best, urls, strict=True)]
+    rows: list[dict[str, Any]] = []
+    for one in glance.each:
+        best = first_by(one.importance, min(MOST_TOP, int(np.count_nonzero(one.ranked))))
+        urls = one.reader.shard.pages.texts.get_many(best)
+        rows += [{"importance": float(one.importance[page]), "url": url} for page, url in zip(best, urls, strict=True)]
+    return sorted(rows, key=lambda row: -row["importance"])[:MOST_TOP]
 
 
 def _rows(glance: Glance, over: Over) -> list[dict[str, float | None]]:
-    rows = read_figures(glance.reader.folder.path, SPANS[over])
-    return [
-        {name: None if np.isnan(row[name]) else float(row[name]) for name in NAMES} | {"span_seconds": SPANS[over]}
-        for row in rows
+    span = SPANS[over]
+    each = [
+        [
+            {name: None if np.isnan(row[name]) else float(row[name]) for name in NAMES} | {"span_seconds": span}
+            for row in read_figures(reader.folder.path, span)
+        ]
+        for reader in glance.parts.readers
     ]
+    return each[0] if len(each) == 1 else figures_together(each, span)
 
 
 def _pace(rows: list[dict[str, Any]]) -> Report:
@@ -85,14 +93,22 @@ def _pace(rows: list[dict[str, Any]]) -> Report:
 
 def _wrong(glance: Glance, is_running: bool) -> list[str]:
     """What a person should look at, one sentence each."""
-    shard, reader = glance.reader.shard, glance.reader
-    sentences = [*reader.damaged, *_missing(glance)]
-    if reader.settings.continuous and not is_running:
+    sentences: list[str] = []
+    if glance.settings.continuous and not is_running:
         sentences.append("The crawl is to refresh its pages, but no process runs it.")
-    visits = sum(shard.outcomes.values())
+    visits = sum(glance.statistics["outcomes"].values())
     failed = sum(glance.statistics["errors"].values())
     if visits and failed > FAILING_SHARE * visits:
         sentences.append(f"{failed:,} of {visits:,} visits failed.")
+    for reader in glance.parts.readers:
+        sentences += _wrong_in(glance, reader)
+    return sentences
+
+
+def _wrong_in(glance: Glance, reader: CrawlReader) -> list[str]:
+    """What is wrong in the crawl, or in one of its partitions."""
+    shard = reader.shard
+    sentences = [*reader.damaged, *_missing(glance, reader)]
     for name, trouble in list(read_troubles(reader.folder.path).items())[:MOST_TROUBLES]:
         sentences.append(f"The subscriber {name} could not be notified: {trouble.reason}")
     troubled = [host for host in shard.hosts.all if host.trouble and host.politeness.failures > 2]
@@ -105,9 +121,9 @@ def _wrong(glance: Glance, is_running: bool) -> list[str]:
     return sentences
 
 
-def _missing(glance: Glance) -> list[str]:
+def _missing(glance: Glance, reader: CrawlReader) -> list[str]:
     """The parts of the folder that were deleted, one sentence each."""
-    folder, settings = glance.reader.folder, glance.reader.settings
+    folder, settings = reader.folder, reader.settings
     parts = (*ALWAYS, "versions") if settings.keep == "versions" and glance.statistics["read"] else ALWAYS
     gone = [part for part in parts if not (folder.path / part).is_dir()]
     sentences = [f"The folder {folder.path / part} is missing: what was in it is lost or elsewhere." for part in gone]

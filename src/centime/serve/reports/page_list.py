@@ -4,7 +4,7 @@ A pattern is matched against pages in the order of the list, until enough are fo
 report says how many.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ from centime.model.errors import BadInput
 from centime.model.ids import host_ids
 from centime.model.pattern import check_pattern, compiled
 from centime.model.row_batch import Pages
-from centime.serve.glance import Glance
+from centime.serve.glance import Glance, PartGlance
 from centime.serve.resource import Parameters, Report, Resource, packed_cursor, unpacked_cursor
 
 MOST_EXAMINED = 200_000
@@ -41,30 +41,54 @@ class PagesWanted(Parameters, frozen=True, kw_only=True):
 
 def page_list(glance: Glance, wanted: PagesWanted) -> Report:
     """The pages in an order, from the cursor on."""
+    parts = [glance.with_host(wanted.host)[0]] if wanted.host else glance.each
+    found = [_part(one, wanted) for one in parts]
+    first = sorted((place for one in found for place in one.places), key=lambda place: (-place.value, place.number))
+    shown, more = first[: wanted.most], len(first) > wanted.most
+    cut = bool(wanted.match) and any(one.examined < one.candidates for one in found) and not more
+    return {
+        "known": glance.parts.known,
+        "chosen": sum(one.chosen for one in found),
+        "examined": sum(one.examined for one in found) if cut else None,
+        "by": wanted.by,
+        "rows": _rows(shown, wanted.by),
+        "next": packed_cursor(shown[-1].value, shown[-1].number) if more and shown else None,
+    }
+
+
+class _Place(NamedTuple):
+    """A page in the list: the value by which it is sorted, its number among all pages, and where it is."""
+
+    value: float
+    number: int
+    part: PartGlance
+    page: int
+
+
+class _Found(NamedTuple):
+    """The first pages of a part, one more than wanted if there are more; and how many were looked at."""
+
+    places: list[_Place]
+    chosen: int
+    candidates: int
+    examined: int
+
+
+def _part(glance: PartGlance, wanted: PagesWanted) -> _Found:
     values, chosen = _ordered(glance, wanted.by)
     chosen = chosen & _filtered(glance, wanted)
     known = int(np.count_nonzero(chosen))
     if wanted.cursor:
         value, page = unpacked_cursor(wanted.cursor, tuple[float, int])
         places = np.arange(len(values))
-        chosen = chosen & ((values < value) | ((values == value) & (places > page)))
+        chosen = chosen & ((values < value) | ((values == value) & (places > page - glance.first_page)))
     candidates = np.flatnonzero(chosen)
-    found, examined = _found(glance, candidates, values[candidates], wanted)
-    pages, more = found[: wanted.most], len(found) > wanted.most
-    rows = _rows(glance, pages, values, wanted.by)
-    following = packed_cursor(float(values[pages[-1]]), int(pages[-1])) if more and len(pages) else None
-    cut = bool(wanted.match) and examined < len(candidates) and not more
-    return {
-        "known": glance.reader.shard.pages.count,
-        "chosen": known,
-        "examined": examined if cut else None,
-        "by": wanted.by,
-        "rows": rows,
-        "next": following,
-    }
+    pages, examined = _found(glance, candidates, values[candidates], wanted)
+    found = [_Place(float(values[page]), glance.first_page + page, glance, page) for page in pages.tolist()]
+    return _Found(found, known, len(candidates), examined)
 
 
-def _ordered(glance: Glance, by: Order) -> tuple[Values, Flags]:
+def _ordered(glance: PartGlance, by: Order) -> tuple[Values, Flags]:
     """The values by which pages are sorted, and the pages that belong to the order."""
     visits, ranked = glance.visits, glance.ranked
     match by:
@@ -87,13 +111,10 @@ def _ordered(glance: Glance, by: Order) -> tuple[Values, Flags]:
             return visits["time"].astype(np.float64), visits["visits"] > 0
 
 
-def _filtered(glance: Glance, wanted: PagesWanted) -> Flags:
+def _filtered(glance: PartGlance, wanted: PagesWanted) -> Flags:
     chosen = np.ones(len(glance.ranked), dtype=np.bool_)
     if wanted.host:
-        number = glance.reader.shard.hosts.find(wanted.host)
-        if number is None:
-            raise BadInput(f"no host is called {wanted.host[:200]}: a host is written as in https://museum.example")
-        chosen &= glance.hosts == number
+        chosen &= glance.hosts == glance.reader.shard.hosts.find(wanted.host)
     if wanted.kind:
         if wanted.kind not in KINDS:
             raise BadInput(f"the kind of a page is one of {', '.join(KINDS)}")
@@ -102,7 +123,7 @@ def _filtered(glance: Glance, wanted: PagesWanted) -> Flags:
     return chosen
 
 
-def _found(glance: Glance, candidates: Pages, values: Values, wanted: PagesWanted) -> tuple[Pages, int]:
+def _found(glance: PartGlance, candidates: Pages, values: Values, wanted: PagesWanted) -> tuple[Pages, int]:
     """The first pages, one more than wanted if there are more; and how many were examined."""
     if not wanted.match:
         return candidates[first_by(values, wanted.most + 1)], len(candidates)
@@ -119,7 +140,18 @@ def _found(glance: Glance, candidates: Pages, values: Values, wanted: PagesWante
     return np.array(found[: wanted.most + 1], dtype=np.int64), examined
 
 
-def _rows(glance: Glance, pages: Pages, values: Values, by: Order) -> list[Report]:
+def _rows(places: list[_Place], by: Order) -> list[Report]:
+    """The rows of pages, in their order."""
+    rows: dict[int, Report] = {}
+    for part in {id(place.part): place.part for place in places}.values():
+        mine = [place for place in places if place.part is part]
+        pages = np.array([place.page for place in mine], dtype=np.int64)
+        worths = [place.value for place in mine] if by == "worth" else None
+        rows.update(zip([place.number for place in mine], _rows_of(part, pages, worths), strict=True))
+    return [rows[place.number] for place in places]
+
+
+def _rows_of(glance: PartGlance, pages: Pages, worths: list[float] | None) -> list[Report]:
     shard, visits = glance.reader.shard, glance.visits
     kinds = kinds_of(visits["kind"][pages], visits["outcome"][pages]).tolist()
     hosts = host_ids(glance.hosts[pages])
@@ -128,7 +160,7 @@ def _rows(glance: Glance, pages: Pages, values: Values, by: Order) -> list[Repor
             "url": url,
             "host": shard.hosts[host].name,
             "importance": float(glance.importance[page]),
-            **({"worth": float(values[page])} if by == "worth" else {}),
+            **({} if worths is None else {"worth": worths[place]}),
             "kind": KINDS[kind],
             "outcome": OUTCOMES[visits["outcome"][page]] if visits["visits"][page] else None,
             "status": int(visits["status"][page]) or None,
@@ -136,7 +168,9 @@ def _rows(glance: Glance, pages: Pages, values: Values, by: Order) -> list[Repor
             "changes": int(visits["changes"][page]),
             "last_visit": moment(float(visits["time"][page])),
         }
-        for page, host, kind, url in zip(pages.tolist(), hosts, kinds, shard.pages.texts.get_many(pages), strict=True)
+        for place, (page, host, kind, url) in enumerate(
+            zip(pages.tolist(), hosts, kinds, shard.pages.texts.get_many(pages), strict=True)
+        )
     ]
 
 

@@ -42,7 +42,7 @@ def planning(glance: Glance, wanted: PlanWanted) -> Report:
     rows = [curve.row("present", present, wanted.days), curve.row("10 % more", MORE * present, wanted.days)]
     if other != present:
         rows += [curve.row("other", other, wanted.days), curve.row("other, 10 % more", MORE * other, wanted.days)]
-    settings = glance.reader.shard.settings
+    settings = glance.settings
     return {
         "pages": curve.pages,
         "sampled": curve.sampled,

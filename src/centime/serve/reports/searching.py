@@ -20,7 +20,7 @@ class SearchWanted(Parameters, frozen=True, kw_only=True):
 
 def search(glance: Glance, wanted: SearchWanted) -> Report:
     """The best pages in which all the words stand."""
-    pages = glance.search.find(wanted.words, site=wanted.site, kind=wanted.kind, most=wanted.most)
+    pages = glance.search.find(wanted.words, site=wanted.site, since=None, kind=wanted.kind, most=wanted.most)
     rows = [found_facts(page) for page in pages]
     for row in rows:
         row.pop("html")

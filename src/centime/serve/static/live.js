@@ -1,5 +1,5 @@
 "use strict";
-// Live figures on the overview, and a slider that answers at once. Every page works without this.
+// Live figures on the overview and the cluster page, and a slider that answers at once. Every page works without this.
 (() => {
   const octets = (value) => {
     for (const [size, unit] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
@@ -29,6 +29,19 @@
     const live = document.getElementById("live");
     const events = new EventSource(source.content);
     let before = null;
+    let asking = false;
+    const again = async () => { // what is marked is replaced by what the page would show now
+      const place = document.querySelector("[data-again]");
+      if (!place || asking) return;
+      asking = true;
+      try {
+        const answer = await fetch(location.href);
+        const fresh = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-again]");
+        if (fresh && fresh.innerHTML !== place.innerHTML && !place.contains(document.activeElement)) place.replaceWith(fresh);
+      } catch { /* the next event asks again */ } finally {
+        asking = false;
+      }
+    };
     events.addEventListener("figures", (event) => {
       const figures = JSON.parse(event.data);
       for (const [name, value] of Object.entries(figures)) show(name, value);
@@ -39,6 +52,7 @@
       }
       before = { time: now, visits: figures.visits, bytes: figures.wire_bytes };
       live.textContent = "Live.";
+      again();
     });
     events.addEventListener("trouble", (event) => { live.textContent = JSON.parse(event.data).error; });
     events.addEventListener("changes", (event) => {

@@ -2,6 +2,7 @@
 
     id of a notice      NUMBER@NAME             NUMBER counts all notices of the crawl, NAME is the subscription
     id of a batch       FIRST-LAST@NAME         the numbers of its first and its last notice
+    in partition P      P.NUMBER@NAME, P.FIRST-LAST@NAME: each partition of a crawl counts its own
 
 Numbers are assigned when the shard folds a visit, so a crawl that is killed and replayed assigns the same ids. Delivery
 is at least once: a batch can arrive twice, and a subscriber recognises it by its id.
@@ -78,6 +79,7 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
     to: str
     notices: tuple[Notice, ...]
     condition: Condition = Condition()
+    source: str = ""  # before its numbers: the partition and a dot, if the crawl has several
 
     @property
     def up_to(self) -> int:
@@ -87,21 +89,21 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
     @property
     def id(self) -> str:
         """The id of the batch, the same whenever the same notices are delivered."""
-        return f"{self.notices[0].number}-{self.up_to}@{self.name}"
+        return f"{self.source}{self.notices[0].number}-{self.up_to}@{self.name}"
 
     def facts(self) -> dict[str, Any]:
         """The batch as a subscriber receives it, in JSON."""
         return {
             "id": self.id,
             "subscription": self.name,
-            "changes": [notice_facts(self.name, notice) for notice in self.notices],
+            "changes": [notice_facts(self.name, notice, self.source) for notice in self.notices],
         }
 
 
-def notice_facts(name: str, notice: Notice) -> dict[str, Any]:
+def notice_facts(name: str, notice: Notice, source: str = "") -> dict[str, Any]:
     """A notice as a subscriber receives it, in JSON."""
     return {
-        "id": f"{notice.number}@{name}",
+        "id": f"{source}{notice.number}@{name}",
         "url": notice.url,
         "change": notice.change.value,
         "seen": notice.time,

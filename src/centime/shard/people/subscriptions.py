@@ -98,15 +98,16 @@ class _Active:
             return float("inf")
         return max(first.time, self.last + self.subscription.every if self.last else 0.0)
 
-    def batch(self) -> Batch:
-        """The next batch."""
+    def batch(self, source: str = "") -> Batch:
+        """The next batch, from this source."""
         until = self.due()
         notices: list[Notice] = []
         for notice in self.waiting.values():
             if notice.time > until or len(notices) == MOST_NOTICES:
                 break
             notices.append(notice)
-        return Batch(self.subscription.name, self.subscription.to, tuple(notices), self.subscription.condition)
+        subscription = self.subscription
+        return Batch(subscription.name, subscription.to, tuple(notices), subscription.condition, source)
 
     def add(self, notice: Notice) -> None:
         """Adds a notice, merged with the page's last one unless a batch with that one may be on its way."""
@@ -288,9 +289,11 @@ class Subscriptions:
                 )
                 self._next_number += 1
 
-    def due(self, now: float) -> list[Batch]:
-        """The batches that are due; the same ones until `delivered` is called. The state does not change."""
-        return [one.batch() for one in self._all.values() if one.due() <= now]
+    def due(self, now: float, source: str = "") -> list[Batch]:
+        """The batches that are due, from this source; the same ones until `delivered` is called. The state does not
+        change.
+        """
+        return [one.batch(source) for one in self._all.values() if one.due() <= now]
 
     def earliest(self) -> float:
         """When the next batch is due; infinity if no notice waits."""

@@ -5,6 +5,7 @@ import pytest
 
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.planning import budgets
+from centime.crawl.report.planning.believed import believed
 from centime.crawl.report.planning.budgets import BudgetCurve
 from centime.crawl.report.planning.plan import DAY, plan
 from tests.crawl.report.planning.test_plan import END, followed
@@ -19,7 +20,7 @@ def curve(followed: CrawlWriter, monkeypatch: pytest.MonkeyPatch) -> BudgetCurve
     """The curve around a budget that does not suffice for all pages."""
     limited = msgspec.structs.replace(followed.shard.settings, rate=PER_DAY / DAY)
     monkeypatch.setattr(followed.shard, "settings", limited)
-    return BudgetCurve(followed, END)
+    return BudgetCurve(believed(followed.folder.path, followed.shard.settings, [followed], END))
 
 
 @pytest.mark.parametrize("times", [0.1, 0.5, 1.0, 2.0, 10.0])
@@ -55,7 +56,7 @@ def test_a_sample_of_many_pages_foretells_nearly_the_same(
 ) -> None:
     monkeypatch.setattr(budgets, "MOST_PAGES", 40)
     monkeypatch.setattr(budgets._sample, "__defaults__", (40,))
-    sampled = BudgetCurve(followed, END)
+    sampled = BudgetCurve(believed(followed.folder.path, followed.shard.settings, [followed], END))
     assert (sampled.sampled, sampled.pages) == (40, 60)
     one, other = (each.row("x", curve.present, 7.0)["fresh_in_the_long_run"] for each in (curve, sampled))
     assert one == pytest.approx(other, abs=0.1)

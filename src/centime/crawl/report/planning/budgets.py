@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.planning.plan import DAY, beliefs_now, intervals_under
-from centime.model.errors import BadInput
-from centime.model.ids import host_ids
+from centime.crawl.report.planning.believed import Believed
+from centime.crawl.report.planning.plan import DAY, intervals_under
 from centime.simulate import forecast
 from centime.simulate.forecast import Beliefs, Vector
 
@@ -39,24 +37,21 @@ class Point:
 class BudgetCurve:
     """What budgets around the present one keep fresh in the long run."""
 
-    def __init__(self, opened: CrawlState, now: float) -> None:
-        """BadInput: no page was read yet."""
-        if not len(opened.shard.refreshing.book):
-            raise BadInput(f"{opened.folder.path}: the crawl has read no page yet, so there is nothing to plan with")
-        settings = opened.shard.settings.refresh_settings()
-        pages, _, beliefs = beliefs_now(opened, now)
+    def __init__(self, crawl: Believed) -> None:
+        settings = crawl.settings.refresh_settings()
+        beliefs = crawl.beliefs
         self.unit = "bytes" if settings.by_bytes else "pages"
         self.present = settings.budget or 1.0
-        self.pages = len(pages)
+        self.pages = len(crawl)
         self._uniform = settings.policy == "uniform"
         if settings.policy == "paper":
             beliefs = beliefs.with_weights(alpha=2.0, beta=0.0)
-        places = _sample(len(pages))
+        places = _sample(len(crawl))
         self.sampled = len(places)
         self._share = self.sampled / self.pages
         self._beliefs: Beliefs = beliefs.taken(places)
-        self._hosts: npt.NDArray[np.int64] = opened.shard.pages.origins_of(pages[places])["host"].astype(np.int64)
-        self._names = [opened.shard.hosts[number].name for number in host_ids(np.arange(len(opened.shard.hosts)))]
+        hosts, self._names = crawl.hosts()
+        self._hosts = hosts[places]
         self.points = self._grid()
         self.fresh_now = forecast.expected_now(self._beliefs).freshness
 

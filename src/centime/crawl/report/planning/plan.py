@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 
 from centime.crawl.engine.state import CrawlState
+from centime.crawl.report.planning.believed import Believed, believed
 from centime.crawl.report.planning.freshness import due_moment
-from centime.crawl.report.visits import last_visits
 from centime.model.errors import BadInput, BadSetting
-from centime.model.row_batch import Pages
-from centime.shard.refreshing import LEAST_COST
 from centime.simulate import forecast
 from centime.simulate.forecast import Beliefs, Vector
-from centime.simulate.ours import beliefs_of
 
 DAY = 86_400.0
 MORE = 1.1
@@ -28,8 +25,13 @@ MOST_WEIGHT = 1e6
 LEAST_RATE, MOST_RATE, MOST_BANDWIDTH = 1e-6, 1e9, 1e15  # per second
 
 
-def plan(
-    opened: CrawlState,
+def plan(opened: CrawlState, *, now: float, **wanted: Any) -> dict[str, Any]:
+    """The plan of a crawl in one folder, as `plan_of` makes it."""
+    return plan_of(believed(opened.folder.path, opened.shard.settings, [opened], now), now=now, **wanted)
+
+
+def plan_of(
+    crawl: Believed,
     *,
     now: float,
     rate: float | None = None,
@@ -49,14 +51,8 @@ def plan(
     if rate is not None and bandwidth is not None:
         raise BadSetting("a budget is in pages or in bytes: give one of them")
     check_budget(rate, bandwidth)
-    book = opened.shard.refreshing.book
-    if not len(book):
-        raise BadInput(f"{opened.folder.path}: the crawl has read no page yet, so there is nothing to plan with")
-    settings = (
-        opened.shard.settings.refresh_settings()
-    )  # not the book's: its budget may be raised (refresh/spending.py)
-    pages, costs, present = beliefs_now(opened, now)
-    mortality = opened.shard.refreshing.mortality
+    settings = crawl.settings.refresh_settings()  # not the book's: its budget may be raised (refresh/spending.py)
+    present = crawl.beliefs
     rule = present
     if settings.policy == "paper":
         rule = present.with_weights(alpha=2.0, beta=0.0)
@@ -72,7 +68,7 @@ def plan(
     unit = "bytes" if settings.by_bytes else "pages"
     rows = []
     if settings.budget > 0:
-        limited = opened.shard.settings.rate is not None or opened.shard.settings.bandwidth is not None
+        limited = crawl.settings.rate is not None or crawl.settings.bandwidth is not None
         name = "present" if limited else "1 page per second"
         rows.append(_row(name, rule, settings.budget, unit, days, uniform=uniform))
         rows.append(_row("10 % more", rule, MORE * settings.budget, unit, days, uniform=uniform))
@@ -81,39 +77,25 @@ def plan(
     if rate is not None or bandwidth is not None:
         unit = "pages" if rate is not None else "bytes"
         budget = rate if rate is not None else bandwidth if bandwidth is not None else 0.0
-        given = rule.with_weights(cost=np.ones(len(pages)) if rate is not None else costs)
+        given = rule.with_weights(cost=np.ones(len(crawl)) if rate is not None else crawl.costs)
         rows.append(_row("given", given, budget, unit, days, uniform=uniform))
         rows.append(_row("given, 10 % more", given, MORE * budget, unit, days, uniform=uniform))
     if not rows:
-        raise BadInput(
-            f"{opened.folder.path}: the crawl has no budget for refreshing; give one with --budget or --bandwidth"
-        )
+        raise BadInput(f"{crawl.path}: the crawl has no budget for refreshing; give one with --budget or --bandwidth")
     is_now = forecast.expected_now(present)
     return {
-        "pages": len(pages),
-        "unread": opened.shard.pages.count - int(np.count_nonzero(opened.shard.pages.records.record_at)),
+        "pages": len(crawl),
+        "unread": crawl.unread,
         "policy": settings.policy if rule is present or uniform or settings.policy == "paper" else "optimal",
         "alpha": rule.alpha,
         "beta": rule.beta,
         "fresh_now": is_now.freshness,
         "age_now_days": is_now.age_days,
-        "deaths_per_page_and_day": mortality.rate * DAY,
+        "deaths_per_page_and_day": present.death_rate * DAY,
         "gain_of_10_percent_more": rows[-1]["fresh_in_the_long_run"] - rows[-2]["fresh_in_the_long_run"],
         "budgets": rows,
-        "next": _next(opened, pages, given, budget, count, now, uniform=uniform),
+        "next": _next(crawl, given, budget, count, now, uniform=uniform),
     }
-
-
-def beliefs_now(opened: CrawlState, now: float) -> tuple[Pages, Vector, Beliefs]:
-    """The pages of the refresh book, the bytes of a visit to each, and what the crawl believes of them."""
-    refreshing = opened.shard.refreshing
-    pages: Pages = np.flatnonzero(refreshing.book.contains(np.arange(opened.shard.pages.count, dtype=np.int64)))
-    costs = np.maximum(
-        last_visits(opened.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST
-    )
-    value = opened.shard.value(pages)
-    known = beliefs_of(refreshing.book, pages, value, costs, now, refreshing.mortality, refreshing.beats)
-    return pages, costs, known
 
 
 def check_budget(rate: float | None, bandwidth: float | None) -> None:
@@ -151,7 +133,7 @@ def _row(name: str, beliefs: Beliefs, budget: float, unit: str, days: float, *, 
 
 
 def _next(
-    opened: CrawlState, pages: Pages, beliefs: Beliefs, budget: float, count: int, now: float, *, uniform: bool
+    crawl: Believed, beliefs: Beliefs, budget: float, count: int, now: float, *, uniform: bool
 ) -> list[dict[str, Any]]:
     """The pages that are due, the largest worth first; then those that will be due, the soonest first."""
     if budget <= 0:
@@ -162,10 +144,10 @@ def _next(
     order = np.lexsort((-worth, np.maximum(wait, 0.0)))[:count]
     fresh = np.exp(-beliefs.shape * np.log1p(beliefs.age / beliefs.scale))
     rows = []
-    importance = opened.shard.ledger.importance(pages[order]).tolist()
-    for rank, (place, x, url) in enumerate(
-        zip(order.tolist(), importance, opened.shard.pages.texts.get_many(pages[order]), strict=True), 1
-    ):
+    importance = crawl.each(order, lambda state, pages: state.shard.ledger.importance(pages).tolist())
+    urls = crawl.each(order, lambda state, pages: state.shard.pages.texts.get_many(pages))
+    has_values = any(state.shard.interest is not None for state in crawl.states)
+    for rank, (place, x, url) in enumerate(zip(order.tolist(), importance, urls, strict=True), 1):
         rate, age = float(beliefs.shape[place] / beliefs.scale[place]), float(beliefs.age[place])
         rows.append(
             {
@@ -173,7 +155,7 @@ def _next(
                 "due": "now" if wait[place] <= 0 else due_moment(now + float(wait[place])),
                 "worth": float(worth[place]),
                 "importance": x,
-                **({} if opened.shard.interest is None else {"value": float(beliefs.importance[place])}),
+                **({"value": float(beliefs.importance[place])} if has_values else {}),
                 "changes_per_day": rate * DAY,
                 "age_days": age / DAY,
                 "probably_fresh": float(fresh[place]),

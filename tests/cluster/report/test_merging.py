@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from centime.cluster.merging import merged_facts, merged_rows
+from centime.cluster.report.merging import merged_facts, merged_rows
 
 
 def test_counts_add_up_also_in_groups_and_what_only_one_partition_has_stays() -> None:

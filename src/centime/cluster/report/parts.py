@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from centime.cluster.folder import is_cluster, partition_folders, read_about
+from centime.cluster.folder import is_cluster, read_about
 from centime.cluster.global_rows import GlobalRows
-from centime.cluster.merging import Facts, Rows, merged_facts, merged_rows
+from centime.cluster.opening import folders_of, whole_settings
+from centime.cluster.report.merging import Facts, Rows, merged_facts, merged_rows
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.notify.delivery import read_troubles
 from centime.crawl.report.changes import Changes, atom, find_changes, newest_first
@@ -25,8 +26,10 @@ from centime.crawl.report.export import export
 from centime.crawl.report.graph import LinkedPages, linked_pages
 from centime.crawl.report.host_report import ORDERS as HOST_ORDERS
 from centime.crawl.report.host_report import host_table
-from centime.crawl.report.opening import check_folder, look_at
+from centime.crawl.report.opening import look_at
 from centime.crawl.report.page import about_page
+from centime.crawl.report.planning.believed import Believed, believed
+from centime.crawl.report.planning.plan import plan_of
 from centime.crawl.report.planning.waiting import LEVELS
 from centime.crawl.report.refused import refused_urls
 from centime.crawl.report.statistics import all_statistics
@@ -37,10 +40,16 @@ from centime.ledger.accounts import Sums
 from centime.ledger.certificate import Certificate, certified
 from centime.model.address import partition_of
 from centime.model.errors import BadInput
+from centime.model.row_batch import Pages
+from centime.settings.crawl import CrawlSettings
 from centime.shard.transfers.exchanging import transfers_of
-from centime.store.folder import is_crawl
 
 if TYPE_CHECKING:
+    from centime.cluster.report.queried import QueriedParts
+    from centime.crawl.documents.catalog import Entry
+    from centime.crawl.documents.querying import Pair
+    from centime.crawl.search.finding import CrawlSearch
+    from centime.crawl.search.paths import CrawlPaths
     from centime.crawl.search.updating import Update
     from centime.search.searcher import FoundPage
 
@@ -74,6 +83,9 @@ class Parts:
     @property
     def errors(self) -> Facts:
         """The certified error over all pages, and the largest of one page."""
+        if not self.is_cluster:
+            ledger = self.readers[0].shard.ledger
+            return {"certified_error": ledger.error(), "largest_error": ledger.largest_error()}
         error = None if self.certificate is None else self.certificate.shown
         return {"certified_error": error, "largest_error": None if error is None else error * self.known / 2}
 
@@ -84,6 +96,28 @@ class Parts:
             return linked_pages(self.readers[0])
         rows = GlobalRows([reader.shard for reader in self.readers])
         return LinkedPages(str(self.path), rows.count, rows.rows, rows.urls)
+
+    @property
+    def frame(self) -> int:
+        """The frames of all journals, which a change of the state makes more."""
+        return sum(reader.shard.frame for reader in self.readers)
+
+    @property
+    def firsts(self) -> list[int]:
+        """The number of the first page of each part, if the pages of all are numbered one after the other."""
+        counts = [reader.shard.pages.count for reader in self.readers]
+        return [sum(counts[:place]) for place in range(len(counts))]
+
+    def urls(self, numbers: Pages) -> list[str]:
+        """The URLs of pages, by their numbers among those of all parts."""
+        firsts = np.array(self.firsts)
+        owners = np.searchsorted(firsts, numbers, side="right") - 1
+        found = np.empty(len(numbers), dtype=object)
+        for owner in np.unique(owners).tolist():
+            mine = owners == owner
+            found[mine] = self.readers[owner].shard.pages.texts.get_many(numbers[mine] - firsts[owner])
+        urls: list[str] = found.tolist()
+        return urls
 
     # ---- reports
 
@@ -126,7 +160,7 @@ class Parts:
 
     def page(self, url: str, *, now: float, step: Step = lambda done: None) -> Facts:
         """One page, from the partition that owns it."""
-        reader = self._owner(url)
+        reader = self.owner(url)
         if not self.is_cluster:
             return about_page(reader, url, now=now, step=step)
         report = about_page(reader, url, now=now, step=step, beyond=GlobalRows([one.shard for one in self.readers]))
@@ -162,20 +196,92 @@ class Parts:
 
     def search(self, words: str, *, site: str, since: float | None, kind: str, most: int) -> "Found":
         """The pages that match, the best first. The words of a partition count by how rare they are in it."""
+        searches = self.searches()
+        best = searches.find(words, site=site, since=since, kind=kind, most=most)
+        matches = searches.count(words, site=site, since=since, kind=kind)
+        return Found(best, matches, searches.changed_since())
+
+    def searches(self) -> "AllSearches":
+        """The indexes of all parts, opened; BadInput if one is missing."""
         from centime.crawl.search.finding import CrawlSearch
 
-        searches = [CrawlSearch(reader) for reader in self.readers]
-        found = [search.find(words, site=site, since=since, kind=kind, most=most) for search in searches]
-        best = list(islice(heapq.merge(*found, key=lambda page: page.score, reverse=True), most))
-        matches = sum(search.count(words, site=site, since=since, kind=kind) for search in searches)
-        return Found(best, matches, sum(search.changed_since() for search in searches))
+        return AllSearches([CrawlSearch(reader) for reader in self.readers])
+
+    def figures(self, now: float) -> Facts:
+        """The figures with which the statistics begin."""
+        reports = [reader.statistics(now) for reader in self.readers]
+        if not self.is_cluster:
+            return reports[0]
+        return merged_facts(reports) | {
+            "certified_error": self.errors["certified_error"],
+            "folder": str(self.path),
+            "partitions": len(reports) + self._missing,
+        }
+
+    @property
+    def settings(self) -> CrawlSettings:
+        """The settings of the whole crawl."""
+        settings = self.readers[0].settings
+        return whole_settings(settings, read_about(self.path).totals) if self.is_cluster else settings
+
+    def believed(self, now: float) -> Believed:
+        """What is believed of the pages of all parts."""
+        return believed(self.path, self.settings, self.readers, now)
+
+    def plan(self, now: float, **wanted: Any) -> Facts:
+        """The forecast under budgets, with one threshold over all pages (`plan_of`)."""
+        return plan_of(self.believed(now), now=now, **wanted)
+
+    def documents(self, step: Callable[[int], None], catalogs: Sequence[Path]) -> "Iterator[Entry]":
+        """Every XML document that is stored, the most important first."""
+        from centime.crawl.documents.catalog import updated_catalog
+
+        each = [updated_catalog(reader, step, catalogs) for reader in self.readers]
+        return heapq.merge(*each, key=lambda entry: entry.importance, reverse=True)
+
+    def pages_to_query(
+        self, xpath: str, kind: str, match: str, *, at: str | None = None, paths: "Sequence[CrawlPaths | None]" = ()
+    ) -> "QueriedParts":
+        """The pages in which an XPath may find something."""
+        from centime.cluster.report.queried import QueriedParts
+        from centime.crawl.documents.querying import pages_to_query
+
+        indexes = paths or [None] * len(self.readers)
+        each = zip(self.readers, indexes, strict=True)
+        return QueriedParts(
+            self.readers, [pages_to_query(reader, xpath, kind, match, at=at, paths=one) for reader, one in each]
+        )
+
+    def stored_pairs(self, match: str, since: float, step: Callable[[int], None]) -> "list[list[Pair]]":
+        """The pairs of stored versions of each part, newest first."""
+        from centime.crawl.documents.querying import stored_pairs
+
+        return [stored_pairs(reader, match, since, step) for reader in self.readers]
+
+    def changed_results(self, xpath: str, pairs: "list[list[Pair]]", step: Callable[[int], None]) -> Iterator[Facts]:
+        """The pairs of versions of which an XPath finds something else in the second, newest first."""
+        from centime.crawl.documents.querying import changed_results
+
+        each = zip(self.readers, pairs, strict=True)
+        found = [changed_results(reader, xpath, some, step) for reader, some in each]
+        return heapq.merge(*found, key=lambda row: row["seen"] or "", reverse=True)
+
+    def follow(self) -> int:
+        """Applies what was written since, in all parts; returns how many frames."""
+        frames = sum(reader.follow() for reader in self.readers)
+        for name in ("certificate", "linked"):
+            self.__dict__.pop(name, None)
+        if frames and self.is_cluster:
+            self._hear()
+        return frames
 
     def close(self) -> None:
         """Closes all files."""
         for reader in self.readers:
             reader.close()
 
-    def _owner(self, url: str) -> CrawlReader:
+    def owner(self, url: str) -> CrawlReader:
+        """The part that has a page, or would have it."""
         name = canonical(url) if self.is_cluster else None
         if name is None:
             return self.readers[0]
@@ -193,6 +299,26 @@ class Parts:
             for ledger in ledgers:
                 others = others if ledger is mine else others.plus(ledger.sums)
             mine.hear(others)
+
+
+class AllSearches:
+    """Searches over the indexes of all parts."""
+
+    def __init__(self, searches: "Sequence[CrawlSearch]") -> None:
+        self._searches = searches
+
+    def find(self, words: str, *, site: str, since: float | None, kind: str, most: int) -> "list[FoundPage]":
+        """The best pages."""
+        found = [one.find(words, site=site, since=since, kind=kind, most=most) for one in self._searches]
+        return list(islice(heapq.merge(*found, key=lambda page: page.score, reverse=True), most))
+
+    def count(self, words: str, *, site: str, since: float | None, kind: str) -> int:
+        """How many pages match."""
+        return sum(one.count(words, site=site, since=since, kind=kind) for one in self._searches)
+
+    def changed_since(self) -> int:
+        """How many pages have changed since they were indexed."""
+        return sum(one.changed_since() for one in self._searches)
 
 
 class Found:
@@ -233,21 +359,9 @@ class AllChanges:
 
 def parts_of(path: Path) -> Parts:
     """A crawl, plain or in partitions, opened for reports, each part as of the last frame that was flushed."""
-    if not is_cluster(path):
-        return Parts(path, [look_at(path)])
-    folders = partition_folders(path)
-    begun = [folder for folder in folders if is_crawl(folder)]
-    if not begun and read_about(path).homes:
-        raise BadInput(f"{path}: its partitions are on other machines; centime cluster gather {path} copies them here")
-    if not begun:
-        raise BadInput(f"{path}: no partition of this crawl was opened yet; centime crawl {path} continues it")
-    return Parts(path, [look_at(folder) for folder in begun], len(folders) - len(begun))
-
-
-def check_any_folder(path: Path) -> None:
-    """Refuses a path that is neither the folder of a crawl nor that of one in partitions."""
-    if not is_cluster(path):
-        check_folder(path)
+    begun = folders_of(path)
+    count = read_about(path).partitions if is_cluster(path) else 1
+    return Parts(path, [look_at(folder) for folder in begun], count - len(begun))
 
 
 def _ranked(rows: Rows) -> Rows:

@@ -18,7 +18,15 @@ Rows = list[dict[str, Any]]
 
 SHARED = frozenset({"folder", "ledger", "settings", "subscriptions", "rhythms_known", "by", "indexed"})
 SHARES = frozenset(
-    {"fresh_percent_of_importance", "worth_needed", "changes_per_page_and_day", "rows_garbage_percent", "largest_error"}
+    {
+        "fresh_percent_of_importance",
+        "fresh_share",
+        "certified_error",
+        "worth_needed",
+        "changes_per_page_and_day",
+        "rows_garbage_percent",
+        "largest_error",
+    }
 )
 
 
@@ -29,6 +37,22 @@ def merged_facts(all_facts: Sequence[Facts]) -> Facts:
     weights = [float(facts.get("known", 0)) for facts in all_facts]
     names = dict.fromkeys(name for facts in all_facts for name in facts)
     return {name: _merged(name, [facts[name] for facts in all_facts if name in facts], weights) for name in names}
+
+
+def figures_together(parts: Sequence[Rows], span: float) -> Rows:
+    """Figures over time of all partitions (`store/figures.py`), those of one step together: counts are added, from a
+    partition without a figure in a step its last one; shares and errors are means over known pages.
+    """
+    times = sorted({row["time"] // span for rows in parts for row in rows})
+    made: Rows = []
+    last: list[Facts | None] = [None] * len(parts)
+    by_time = [{row["time"] // span: row for row in rows} for rows in parts]
+    for step in times:
+        last = [rows.get(step, before) for rows, before in zip(by_time, last, strict=True)]
+        found = [row for row in last if row is not None]
+        newest = max(row["time"] for row in found)
+        made.append(merged_facts(found) | {"time": newest, "span_seconds": span})
+    return made
 
 
 def merged_rows(parts: Iterable[Rows], key: str, count: int) -> Rows:

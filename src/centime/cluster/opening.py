@@ -1,0 +1,74 @@
+"""The folders of any crawl, plain or in partitions, for whoever needs no state: which there are, which one owns a page,
+and the settings of the whole crawl.
+"""
+
+from collections.abc import Container, Mapping
+from pathlib import Path
+
+from msgspec import structs
+
+from centime.cluster.folder import DIVIDED, is_cluster, partition_folders, read_about
+from centime.crawl.report.opening import check_folder, folder_of
+from centime.discover.canonical import canonical
+from centime.model.address import partition_of
+from centime.model.errors import BadInput
+from centime.settings.crawl import CrawlSettings
+from centime.settings.reading import decode_settings
+from centime.store.folder import is_crawl
+
+
+def check_any_folder(path: Path) -> None:
+    """Refuses a path that is neither the folder of a crawl nor that of one in partitions."""
+    if not is_cluster(path):
+        check_folder(path)
+
+
+def folders_of(path: Path) -> list[Path]:
+    """The folder of a plain crawl, or those of all partitions that were opened."""
+    if not is_cluster(path):
+        check_folder(path)
+        return [path]
+    begun = [folder for folder in partition_folders(path) if is_crawl(folder)]
+    if not begun and read_about(path).homes:
+        raise BadInput(f"{path}: its partitions are on other machines; centime cluster gather {path} copies them here")
+    if not begun:
+        raise BadInput(f"{path}: no partition of this crawl was opened yet; centime crawl {path} continues it")
+    return begun
+
+
+def owner_of(path: Path, url: str) -> Path:
+    """The folder that has a page: that of the crawl, or of the partition that owns its host."""
+    if not is_cluster(path):
+        return path
+    folders = partition_folders(path)
+    name = canonical(url)
+    owner = 0 if name is None else partition_of(name, len(folders))
+    if not is_crawl(folders[owner]):
+        raise BadInput(f"{path}: partition {owner}, which owns {url}, was never opened")
+    return folders[owner]
+
+
+def settings_of(path: Path) -> CrawlSettings:
+    """The settings of a crawl: of one in partitions with what all of them have together."""
+    first = folders_of(path)[0]
+    settings = decode_settings(folder_of(first).settings, where=str(first))
+    if not is_cluster(path):
+        return settings
+    return whole_settings(settings, read_about(path).totals)
+
+
+def whole_settings(settings: CrawlSettings, totals: Mapping[str, float | None]) -> CrawlSettings:
+    """The settings of a crawl, from those of one of its partitions and what all of them have together."""
+    values = {name.replace("-", "_"): _number(name, total) for name, total in totals.items()}
+    return structs.replace(settings, partition=0, **values)
+
+
+def totals_in(settings: CrawlSettings, names: Container[str]) -> dict[str, float | None]:
+    """The values of those options of these names that are divided among partitions."""
+    values = {name: getattr(settings, name.replace("-", "_")) for name in DIVIDED if name in names}
+    return {name: None if value is None else float(value) for name, value in values.items()}
+
+
+def _number(name: str, total: float | None) -> float | int | None:
+    """A total as settings have it: whole if it counts something."""
+    return int(total) if total is not None and name in ("most-pages", "most-memory", "workers") else total

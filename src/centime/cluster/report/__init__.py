@@ -1,0 +1,1 @@
+"""Reports over all partitions of a crawl, merged in one place."""

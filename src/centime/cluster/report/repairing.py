@@ -1,0 +1,28 @@
+"""Repairs any crawl: a plain one, or each partition of one in partitions.
+
+What is restored exactly is as it was. But money that a partition has lost for good is known to the others, and cannot
+be salvaged as in a plain crawl (`crawl/repair/repair.py`): then the partition must come from its replica.
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from centime.cluster.folder import is_cluster
+from centime.cluster.opening import folders_of
+from centime.cluster.report.merging import merged_facts
+from centime.crawl.repair.repair import repair_crawl
+from centime.crawl.repair.report import Repaired
+from centime.store.lock import lock_file, unlock_file
+
+
+def repair_any(path: Path, *, dry_run: bool = False) -> Repaired:
+    """What was restored and lost, or with `dry_run` would be, of all partitions together."""
+    folders = folders_of(path)
+    if not is_cluster(path):
+        return repair_crawl(path, dry_run=dry_run)
+    handle = -1 if dry_run else lock_file(path)
+    try:
+        found = [repair_crawl(folder, dry_run=dry_run) for folder in folders]
+    finally:
+        unlock_file(handle)
+    return Repaired(**merged_facts([asdict(one) for one in found]))
