@@ -9,7 +9,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 import pytest
@@ -17,13 +17,18 @@ import pytest
 from bench.crawl_server import UNPACKED
 from bench.replay_browser import Browser, chromium
 from centime.cluster.status import ClusterStatus, PartitionStatus, write_status
+from centime.crawl.engine.loop import Engine, Limits
+from centime.crawl.engine.opening import open_writer
 from centime.crawl.report.truth import TruePage, Truth, write_truth
+from centime.crawl.search.updating import update_index
+from centime.lab.webbox import WebBox, serve_in_process
 from centime.serve import events
 from centime.serve.access import Access
 from centime.serve.listening import WindowServer, address_of, bound, served_crawls
 from centime.store.lock import lock_file, unlock_file
 from tests.cluster.crawled import Crawled
 from tests.crawl.report.made import hand_made, refreshed
+from tests.fetch.hostile import HERE
 
 INSTALLED = os.environ.get("CHROMIUM") or shutil.which("chromium")
 FETCHED = (UNPACKED / "usr/lib/chromium/chromium").exists()
@@ -169,6 +174,49 @@ def test_nothing_of_a_hostile_page_runs_in_the_frame_or_opened_alone(browser: Br
     assert tab.ask("self.origin") == "null"
     assert "museum" in tab.ask("document.body.textContent")
     assert any(re.search("sandboxed|script", one) for one in tab.complaints)
+    tab.close()
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[str]]]:
+    """The address of a server of a crawl of the webbox's pages with scripts in all places, and their URLs."""
+    folder = tmp_path_factory.mktemp("scripts") / "crawl"
+    given = {"delay": 0.0, "allow-network": list(HERE), "keep": "versions", "include": ["/scripts"], "traps": "off"}
+    with serve_in_process(WebBox(hosts=1, pages=10, hostile=True)) as box:
+        seed = f"http://hostile.localhost:{box.port}/scripts"
+        with open_writer(folder, [seed], given) as opened:
+            Engine(opened, Limits(pages=20)).run()
+            urls = list(opened.shard.pages.texts.every())
+            update_index(opened)
+    made = bound("127.0.0.1", 0)
+    server = WindowServer(served_crawls([folder]), Access(None))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [made]})
+    thread.start()
+    yield address_of(made), urls
+    server.should_exit = True
+    thread.join()
+
+
+RAN = "document.documentElement.dataset.ran || ''"
+
+
+def test_no_script_of_a_hostile_web_runs_in_any_page_of_the_window(
+    browser: Browser, scripts: tuple[str, list[str]]
+) -> None:
+    address, urls = scripts
+    assert len(urls) >= 6
+    assert any("onerror" in unquote(url) for url in urls)
+    views = [f"page?url={quote(url, safe='')}" for url in urls]
+    tab = browser.tab(f"{address}c/crawl/overview")
+    for view in [*PAGES, "search?words=beware", *views]:
+        tab.go(f"{address}c/crawl/{view}")
+        assert tab.ask(RAN) == "", view
+        assert tab.ask("document.querySelectorAll('[onerror], [onload], script:not([src]), base').length") == 0, view
+        assert tab.ask("[...document.links].filter(a => !/^https?:/.test(a.href)).length") == 0, view
+    assert tab.complaints == []
+    for url in urls:
+        tab.go(f"{address}c/crawl/copy?url={quote(url, safe='')}")
+        assert tab.ask(RAN) == "", url
     tab.close()
 
 

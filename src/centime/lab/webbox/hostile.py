@@ -6,6 +6,8 @@ server's memory is bounded, and no reply lasts longer than `connection.LONGEST_S
 
 import itertools
 from collections.abc import Callable, Iterator
+from html import escape
+from urllib.parse import quote
 
 from centime.lab.webbox.bomb import brotli_bomb, gzip_bomb, zstd_bomb
 from centime.lab.webbox.reply import Reply, Request, Stream, answer, sentence
@@ -53,6 +55,30 @@ INVALID = (
     b"<p>\xed\xa0\x80 \xf8\x88\x80\x80 <a href='/\xff'>\x80</a>\n"
 )
 NULLS = b"<!DOCTYPE html><title>\0</title>" + b"\0" * 100_000 + b"<a href='/\0\0'>\0</a>\n"
+
+RUN = "document.documentElement.dataset.ran='yes'"  # what a script of the hostile site does, wherever it runs
+TAG = f"<script>{RUN}</script>"
+IN_URL = quote(f"\"'><img src=x onerror={RUN}>{TAG}", safe="")
+SCRIPTS = f"""<!DOCTYPE html><meta charset=utf-8>
+<title>&lt;/title&gt;{escape(TAG)}{escape('"')} onload={RUN}</title>
+<meta name=description content="{escape(TAG)}"><meta http-equiv=refresh content="0;url=javascript:{RUN}">
+<base target="_top"><link rel=canonical href="javascript:{RUN}">
+<body onload="{RUN}"><h1>Beware {escape(TAG)} {TAG}</h1><img src=x onerror="{RUN}"><svg onload="{RUN}"></svg>
+<iframe srcdoc="{escape(TAG)}"></iframe>
+<form action="javascript:{RUN}"><button autofocus onfocus="{RUN}">Go</button></form>
+<p><a href="javascript:{RUN}">{escape(TAG)}</a> <a href="/scripts{IN_URL}">{escape('"><script>')}</a>
+<a href="/scripts?{IN_URL}={IN_URL}">query</a> <a href="/scripts.svg">svg</a> <a href="/scripts.xml">xml</a>
+<a href="/scripts.txt">text</a> <a href="/scripts-in-headers">headers</a></p>
+""".encode()
+SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{RUN}">{TAG}</svg>'.encode()
+XHTML = (
+    f'<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="/scripts.svg"?>'
+    f'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>{escape(TAG)}</title>{TAG}</head><body/></html>'
+).encode()
+HEADERS = (
+    f'HTTP/1.1 200 {TAG}\r\nContent-Type: text/html; charset="{TAG}"\r\nServer: {TAG}\r\nLast-Modified: {TAG}\r\n'
+    f'ETag: "{TAG}"\r\nLink: <javascript:{RUN}>; rel="{TAG}"\r\nConnection: close\r\n\r\n'
+).encode()
 
 
 def _endless() -> Stream:
@@ -128,6 +154,7 @@ STREAMS: dict[str, Callable[[], Stream]] = {
     "garbage": lambda: iter([bytes(range(256)) * 16]),
     "no-head": lambda: iter([b"<p>No head at all.</p>\n"]),
     "nothing": lambda: iter([]),
+    "scripts-in-headers": lambda: iter([HEADERS, SCRIPTS]),
     "bad-status": lambda: iter([b"HTTP/1.1 9999999999 Odd\r\n\r\n"]),
 }
 RESETS: dict[str, Callable[[], Stream]] = {
@@ -143,6 +170,10 @@ BODIES: dict[str, tuple[bytes, bytes]] = {
     "quadratic.xml": (XML_TYPE, QUADRATIC),
     "outside.xml": (XML_TYPE, OUTSIDE),
     "parameter.xml": (XML_TYPE, PARAMETER),
+    "scripts": (HTML_TYPE, SCRIPTS),
+    "scripts.svg": (b"image/svg+xml", SVG),
+    "scripts.xml": (b"application/xhtml+xml", XHTML),
+    "scripts.txt": (b"text/plain", SCRIPTS),
 }
 ENDLESS_CHAIN = "chain-0"
 NAMES = (*STREAMS, *RESETS, *REDIRECTS, *BODIES, ENDLESS_CHAIN)
@@ -164,6 +195,8 @@ class HostileAnswers:
             return answer(request, 200, *BODIES[name])
         if name.startswith("chain-") and name[6:].isdecimal() and len(name) < 100:
             return _redirect(request, f"/chain-{int(name[6:]) + 1}")
+        if name.startswith("scripts"):
+            return answer(request, 200, HTML_TYPE, SCRIPTS)
         if name == "":
             listed = "".join(f'<p><a href="/{each}">{each}</a></p>\n' for each in NAMES)
             return answer(request, 200, HTML_TYPE, f"<!DOCTYPE html><title>Beware</title>\n{listed}".encode())
