@@ -49,7 +49,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
 # These print no rows of their own: what crawl, demo and watch show at their end is in top and changes, lab writes a
 # file of CSV for each experiment, and export is CSV itself.
 WITHOUT = {"crawl", "set", "repair", "prune", "upgrade", "export", "text", "diff", "index", "watch", "publish"}
-WITHOUT |= {"convert", "demo", "webbox", "lab", "serve"}
+WITHOUT |= {"convert", "demo", "webbox", "lab", "serve", "import", "cluster"}
 OF_THE_TIME = {"due", "ready", "host_ready", "why", "next_time"}  # differ between two calls
 EMPTY = {"check", "documents", "promotion", "refused"}  # have no rows in the crawl below
 

@@ -1,10 +1,10 @@
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from centime.crawl.check.check import check_crawl
 from centime.crawl.check.findings import Findings
