@@ -14,20 +14,17 @@ SECONDS ?= 120
 # in the files after them no kernel is tested.
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 PLAIN := tests/parse/test_css.py tests/store/versions tests/store/test_upgrade.py tests/store/test_archive.py
-# The two folders that take half the time run beside all others, so that no process imports every test.
-WHOLE := tests/crawl tests/cli
-OTHERS := $(filter-out $(WHOLE) $(BOUNDED),$(filter %.py $(patsubst %/,%,$(wildcard tests/*/)),$(wildcard tests/*))) $(PLAIN) src
-# The tests of a file stay together, so that what they share is made once. Two processes for each half, because some
-# tests wait.
-SPREAD := --dist loadfile --no-loadscope-reorder
-PYTEST := $(BIN)/pytest --numprocesses 2 $(SPREAD)
+TESTS := $(filter-out $(BOUNDED),$(filter %.py $(patsubst %/,%,$(wildcard tests/*/)),$(wildcard tests/*))) $(PLAIN) src
+# The tests of a file stay together, so that what they share is made once. Half as many processes again as cores, because
+# some tests wait.
+PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 
 # Bytecode is kept, that of tests with their rewritten assertions above all: every process would make it again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests-whole tests-others test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
+.PHONY: help demo test tests test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -37,23 +34,20 @@ demo: $(INSTALLED) ## set up, crawl a simulated web, show what was found beside 
 
 # At once: together they take less time.
 test: $(READY) ## set up, check and test: all but what make test-long runs
-	@$(MAKE) --no-print-directory --jobs 3 lint tests-whole tests-others
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
-tests-whole: $(READY)
-	$(PYTEST) -m "not long" $(WHOLE)
-
-tests-others: $(READY)
-	$(PYTEST) -m "not long" $(OTHERS)
+tests: $(READY)
+	$(PYTEST) -m "not long" $(TESTS)
 
 test-long: $(READY) ## kernels with the bounds of arrays checked, more simulated faults, real kills, experiments: the second step of CI
-	$(BIN)/pytest --numprocesses 3 $(SPREAD) -m long
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/pytest --numprocesses 3 $(SPREAD) -m "not long" $(BOUNDED) $(addprefix --ignore=,$(PLAIN))
+	$(PYTEST) -m long
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(PYTEST) -m "not long" $(BOUNDED) $(addprefix --ignore=,$(PLAIN))
 
 test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: the third step of CI
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto $(SPREAD) -m "not compiled" --cov --cov-report=term tests/ledger tests/model
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not compiled" --cov --cov-report=term tests/ledger tests/model
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
-	$(BIN)/pytest --quiet --numprocesses auto $(SPREAD) -m "not slow and not long"
+	$(BIN)/pytest --quiet --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not slow and not long"
 
 fuzz: $(READY) ## mutated inputs for all readers, then property tests with new examples, for SECONDS=120
 	$(BIN)/python -m bench.fuzz --seconds $(SECONDS)

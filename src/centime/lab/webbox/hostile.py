@@ -67,12 +67,12 @@ SCRIPTS = f"""<!DOCTYPE html><meta charset=utf-8>
 <iframe srcdoc="{escape(TAG)}"></iframe>
 <form action="javascript:{RUN}"><button autofocus onfocus="{RUN}">Go</button></form>
 <p><a href="javascript:{RUN}">{escape(TAG)}</a> <a href="/scripts{IN_URL}">{escape('"><script>')}</a>
-<a href="/scripts?{IN_URL}={IN_URL}">query</a> <a href="/scripts.svg">svg</a> <a href="/scripts.xml">xml</a>
+<a href="/scripts?{IN_URL}={IN_URL}">query</a> <a href="/scripts-in-image">svg</a> <a href="/scripts.xml">xml</a>
 <a href="/scripts.txt">text</a> <a href="/scripts-in-headers">headers</a></p>
 """.encode()
 SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{RUN}">{TAG}</svg>'.encode()
 XHTML = (
-    f'<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="/scripts.svg"?>'
+    f'<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="/scripts-in-image"?>'
     f'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>{escape(TAG)}</title>{TAG}</head><body/></html>'
 ).encode()
 HEADERS = (
@@ -171,7 +171,7 @@ BODIES: dict[str, tuple[bytes, bytes]] = {
     "outside.xml": (XML_TYPE, OUTSIDE),
     "parameter.xml": (XML_TYPE, PARAMETER),
     "scripts": (HTML_TYPE, SCRIPTS),
-    "scripts.svg": (b"image/svg+xml", SVG),
+    "scripts-in-image": (b"image/svg+xml", SVG),
     "scripts.xml": (b"application/xhtml+xml", XHTML),
     "scripts.txt": (b"text/plain", SCRIPTS),
 }
