@@ -9,6 +9,8 @@
     debts       after the last page partitions pay and send until the certificate of all reports is small enough
 
 It keeps nothing but `cluster.json`. If this process dies, all partitions do (`hub.py`).
+
+Over 400 lines: a run is one sequence of rounds over the same facts, and what ends it is decided in one place.
 """
 
 from collections.abc import Callable, Mapping

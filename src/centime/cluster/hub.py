@@ -10,6 +10,8 @@ too, and partitions then ask it what it has.
     a partition moves   first its copy does; then its process is killed, and the copy becomes the partition. The keeper
                         stores nothing of the older process any more
     a node is lost      its partitions go on from their copies; without one they wait for the node to come back
+
+Over 400 lines: which message may leave depends on the processes, copies and moves of the moment, all of them kept here.
 """
 
 import selectors
