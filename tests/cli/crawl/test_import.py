@@ -46,6 +46,16 @@ def test_wrong_usage_is_said_in_a_sentence(
     (tmp_path / "a.jsonl").write_text("{}")
     assert run(app, ["import", str(tmp_path / "c"), str(tmp_path / "a.jsonl"), *more]) == WRONG_USAGE
     assert says in capsys.readouterr().err
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_file_that_cannot_be_imported_begins_no_crawl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "noise.warc").write_text("noise")
+    (tmp_path / "empty.warc.gz").touch()
+    for name, says in (("noise.warc", "not recognised"), ("empty.warc.gz", "empty"), ("none.wat", "No such file")):
+        assert run(app, ["import", str(tmp_path / "c"), str(tmp_path / name), "--seed", SEED]) in (1, WRONG_USAGE)
+        assert says in capsys.readouterr().err
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_program_imports_files_between_its_runs(tmp_path: Path) -> None:

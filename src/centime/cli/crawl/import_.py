@@ -62,12 +62,14 @@ def _import(
     """
     from centime.cli.crawl.stopping import stopped_by_signals
     from centime.crawl.engine.opening import open_writer
+    from centime.crawl.imports.detecting import formats_of
     from centime.crawl.imports.importing import importing
     from centime.settings.reading import settings_from
 
     started = perf_counter()
     kept = settings_from({"keep": keep}, where="options").keep
     given: dict[str, Any] = {} if scope is None else {"scope": scope}
+    formats_of(files, form)  # before a crawl is begun with files that cannot be imported
     with open_writer(folder, seed or (), given) as opened:
         before = opened.shard.pages.count
         with importing(opened, keep=kept) as importer:

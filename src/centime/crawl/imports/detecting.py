@@ -22,16 +22,22 @@ FORMATS = ("warc", "wat", "wacz", "cdx", "parquet", "webgraph", "heritrix", "wge
 VERTICES, EDGES = "vertices", "edges"
 
 
-def sources_of(paths: Sequence[Path], given: str, reading: Reading) -> list[Source]:
-    """The files to import, by their formats; BadInput names the first that cannot be."""
+def formats_of(paths: Sequence[Path], given: str) -> list[str]:
+    """The format of each file, of a web graph which half it is; BadInput names the first that cannot be imported."""
     if given and given not in FORMATS:
         raise BadInput(f"--from is one of {', '.join(FORMATS)}, not {given!r}")
+    forms = [given or _format_of(path) for path in paths]
+    forms = [_half_of(path) if form == "webgraph" else form for path, form in zip(paths, forms, strict=True)]
+    if forms.count(VERTICES) != (1 if EDGES in forms else 0):
+        raise BadInput("a web graph is a file of vertices and one or more of edges; give them together")
+    return forms
+
+
+def sources_of(paths: Sequence[Path], given: str, reading: Reading) -> list[Source]:
+    """The files to import, by their formats; BadInput names the first that cannot be."""
     sources: list[Source] = []
     halves: dict[str, list[Path]] = {VERTICES: [], EDGES: []}
-    for path in paths:
-        form = given or _format_of(path)
-        if form == "webgraph":
-            form = _half_of(path)
+    for path, form in zip(paths, formats_of(paths, given), strict=True):
         match form:
             case "warc" | "wat":
                 sources.append(WarcSource(path, reading))
@@ -51,8 +57,6 @@ def sources_of(paths: Sequence[Path], given: str, reading: Reading) -> list[Sour
                 sources.append(SitemapSource(path))
             case _:
                 halves[form].append(path)
-    if len(halves[VERTICES]) != (1 if halves[EDGES] else 0):
-        raise BadInput("a web graph is a file of vertices and one or more of edges; give them together")
     return [*sources, *(WebGraphSource(halves[VERTICES][0], edges) for edges in halves[EDGES])]
 
 
