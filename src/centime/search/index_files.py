@@ -94,22 +94,32 @@ class IndexFiles:
         """Why this process cannot open the index even if it is whole, in words; empty if it can."""
         if self.words.exists() and not os.access(self.words, os.R_OK | os.X_OK):
             return "may not be read"
-        if not all(os.access(file, os.R_OK) for file in list_folder(self.words)):
-            return "may not be read"
+        return "" if all(os.access(file, os.R_OK) for file in list_folder(self.words)) else "may not be read"
+
+    def is_lockable(self) -> bool:
+        """Whether tantivy can take its lock, which it does to read as well."""
         lock = self.words / LOCK
-        if os.access(lock if lock.exists() else self.words, os.W_OK):
-            return ""
-        return f"cannot be opened for writing, which a search needs for its lock ({LOCK}); search a copy of the folder"
+        return os.access(lock if lock.exists() else self.words, os.W_OK)
 
     def open(self) -> tantivy.Index:
         """The index for reading or writing; ValueError or OSError if it is broken."""
-        index = tantivy.Index.open(str(self.words))
-        index.register_tokenizer(NAME, analyser())
-        return index
+        return _opened(self.words)
+
+    def open_linked(self, place: Path) -> tantivy.Index:
+        """The last commit of an index in which this process cannot write, for reading: `place`, an empty folder, gets
+        links to its files and the lock. ValueError or OSError if it is broken, or was committed to meanwhile.
+        """
+        for file in list_folder(self.words):
+            if file.name != LOCK:
+                (place / file.name).symlink_to(file.resolve())
+        return _opened(place)
 
     def opstamp(self) -> int:
-        """The number of the last commit."""
-        return int(json.loads((self.words / "meta.json").read_bytes())["opstamp"])
+        """The number of the last commit; ValueError or OSError if the index is broken."""
+        try:
+            return int(json.loads((self.words / "meta.json").read_bytes())["opstamp"])
+        except (KeyError, TypeError) as trouble:
+            raise ValueError(f"meta.json of the index has no number of a commit: {trouble!r}") from trouble
 
     def create(self) -> tantivy.Index:
         """An empty index in the place of whatever is there."""
@@ -121,3 +131,9 @@ class IndexFiles:
         tantivy.Index(schema(), path=str(self.words), reuse=False)
         replace_file(self.about, json.dumps(self._said).encode())
         return self.open()
+
+
+def _opened(folder: Path) -> tantivy.Index:
+    index = tantivy.Index.open(str(folder))
+    index.register_tokenizer(NAME, analyser())
+    return index

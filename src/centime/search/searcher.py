@@ -1,17 +1,26 @@
-"""Searches an index. It needs no lock, and sees the last commit of whoever writes the index."""
+"""Searches an index. It waits for nobody, and sees the last commit of whoever writes the index, also where it may not
+write itself: on a disk that is mounted for reading only, or in the folder of another user.
+"""
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tantivy
 
 from centime.model.errors import BadInput, CentimeError, DamagedFile
 from centime.search.index_files import SHOWN, IndexFiles
 from centime.search.query import Wanted
 from centime.search.ranking import Hit, Prominence, best_hits
 from centime.search.snippet import Snippet, Snippets
+
+TRIES = 4  # to open an index to which another process commits at the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +47,34 @@ class IndexSearcher:
             raise BadInput(f"{files.folder}: there is no index yet: run {command}")
         if why := files.unfit():
             raise BadInput(f"{files.folder}: the index cannot be used: {why}; run {command}")
+        self._links: weakref.finalize[Any, Any] | None = None  # removes the folder of links
+        self._stamp = 0  # of the commit that they lead to
         with self._damage():
-            self._index = files.open()
+            self._index = files.open() if files.is_lockable() else self._linked()
 
     def reload(self) -> None:
         """Sees what was committed since."""
         with self._damage():
-            self._index.reload()
+            if self._links is None:
+                self._index.reload()
+            elif self._files.opstamp() != self._stamp:
+                self._index = self._linked()
+
+    def _linked(self, tries: int = TRIES) -> tantivy.Index:
+        """The index through links to the files of its last commit."""
+        stamp, place = self._files.opstamp(), tempfile.mkdtemp(prefix="centime-index-")
+        links = weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+        try:
+            index = self._files.open_linked(Path(place))
+        except (ValueError, OSError):
+            links()
+            if tries > 1 and self._files.opstamp() != stamp:  # another process committed meanwhile
+                return self._linked(tries - 1)
+            raise
+        if self._links is not None:
+            self._links()
+        self._stamp, self._links = stamp, links
+        return index
 
     def count(self, wanted: Wanted) -> int:
         """How many pages match."""

@@ -238,7 +238,7 @@ def test_a_damaged_index_is_never_a_crash(library: Library) -> None:
     assert found(library.folder, "apples") == {ONE, TWO}
 
 
-def test_an_index_that_this_process_cannot_open_is_not_called_damaged(
+def test_an_index_that_may_not_be_read_is_not_called_damaged(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updated(library.folder)
@@ -247,11 +247,40 @@ def test_an_index_that_this_process_cannot_open_is_not_called_damaged(
         raise ValueError("Failed to acquire Lockfile: LockBusy")
 
     monkeypatch.setattr(IndexFiles, "open", refused)
-    for denied, said in ((os.W_OK, "cannot be opened for writing"), (os.R_OK, "may not be read")):
-        monkeypatch.setattr(os, "access", lambda path, mode, denied=denied: not mode & denied)
-        with pytest.raises(CentimeError, match=said) as told:
-            found(library.folder, "apples")
-        assert "damaged" not in str(told.value)
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.R_OK)
+    with pytest.raises(CentimeError, match="may not be read") as told:
+        found(library.folder, "apples")
+    assert "damaged" not in str(told.value)
+
+
+def test_an_index_in_which_this_process_cannot_write_is_searched_as_it_grows(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    updated(library.folder)
+
+    def files() -> list[tuple[str, bytes]]:
+        return sorted((path.name, path.read_bytes()) for path in (library.folder / "index/tantivy").iterdir())
+
+    whole = files()
+
+    def refused(self: IndexFiles) -> None:
+        raise ValueError("Failed to acquire Lockfile: IoError(PermissionDenied)")
+
+    writable = os.access
+
+    def read_only(path: Path, mode: int) -> bool:
+        return not mode & os.W_OK and writable(path, mode)
+
+    with closing(look_at(library.folder)) as opened:
+        with monkeypatch.context() as denied:
+            denied.setattr(IndexFiles, "open", refused)
+            denied.setattr(os, "access", read_only)
+            search = CrawlSearch(opened)
+            assert {page.url for page in search.find("apples")} == {ONE, TWO}
+            assert files() == whole
+        library.round({THREE: "<p>apples at last"})
+        updated(library.folder)  # by somebody else
+        assert {page.url for page in search.find("apples")} == {ONE, TWO, THREE}
 
 
 def test_a_damaged_body_is_counted_and_looked_for_again(library: Library) -> None:
