@@ -3,13 +3,14 @@
 import asyncio
 import errno
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from centime.serve import served_crawl
+from centime.serve import application, failures, served_crawl
 from centime.serve.served_crawl import ServedCrawl
 from tests.crawl.report.made import NOW, ROOT, hand_made, refreshed
 from tests.serve.asking import Answered, Asker
@@ -222,3 +223,22 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
         now[0] += 100.0
     crawl._close()
     assert pauses == [0.5, 60.0]
+
+
+def test_an_answer_that_waits_for_compiling_says_so_and_is_there_later(
+    small: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling = logging.getLogger("centime.compiling")
+    with monkeypatch.context() as hurried:
+        hurried.setattr(application, "ANSWER_SECONDS", 0.0)
+        late = small.get(PAGES, match="late")
+        assert (late.status, late.json["error"]) == (503, "This takes too long here.")
+        compiling.info("compiling a kernel")
+        compiled = small.get(PAGES, match="late")
+        assert compiled.status == 503
+        assert "compiled, once" in compiled.json["error"]
+        assert int(compiled.headers["retry-after"]) > 0
+    assert small.get(PAGES, match="late").status == 200
+    monkeypatch.setattr(failures, "COMPILES", 0.0)
+    monkeypatch.setattr(application, "ANSWER_SECONDS", 0.0)
+    assert small.get(PAGES, match="later").json["error"] == "This takes too long here."

@@ -27,7 +27,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -41,9 +41,10 @@ from centime.model.errors import BadInput, CentimeError
 from centime.model.spreadsheet import csv_lines
 from centime.model.visible import visible
 from centime.serve.access import SESSION_SECONDS, Access, Visitor, is_same_site, new_cookie
-from centime.serve.answers import CSV, HEADERS, HTML, JSON, POLICY, Body, answer, failed, made, size_of, status_of
+from centime.serve.answers import CSV, HEADERS, HTML, JSON, POLICY, Body, answer, failed, made, size_of
 from centime.serve.copies import kept_copy
 from centime.serve.events import KINDS, EventFeed
+from centime.serve.failures import HANDLERS
 from centime.serve.fields import DOCUMENTS, FIELDS
 from centime.serve.glance import Glance
 from centime.serve.metrics import metrics
@@ -106,8 +107,7 @@ class Window:
             Route(f"{PREFIX}/crawls/{{crawl}}/orders", self.api_orders, methods=["GET", "POST"]),
             Route(f"{PREFIX}/crawls/{{crawl}}/{{name}}", self.api),
         ]
-        handlers: Any = {HTTPException: _http, CentimeError: _trouble, TimeoutError: _late, ClientDisconnect: _gone}
-        self._starlette = Starlette(routes=routes, exception_handlers=handlers | {500: _broken})
+        self._starlette = Starlette(routes=routes, exception_handlers=HANDLERS)
         self.application: ASGIApp = self._guarded
 
     async def close(self) -> None:
@@ -529,28 +529,3 @@ async def _form(request: Request) -> dict[str, str]:
         return dict(parse_qsl((await _read(request)).decode(), keep_blank_values=True, max_num_fields=50))
     except (UnicodeDecodeError, ValueError) as trouble:
         raise BadInput(f"the form cannot be read: {trouble}") from trouble
-
-
-async def _http(request: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, HTTPException)
-    response = failed(request, trouble.status_code, str(trouble.detail))
-    response.headers.update(trouble.headers or {})
-    return response
-
-
-async def _trouble(request: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, CentimeError)
-    status, hint = status_of(trouble)
-    return failed(request, status, str(trouble), hint)
-
-
-async def _late(request: Request, trouble: Exception) -> Response:
-    return failed(request, 503, "This takes too long here.", "Ask for less, or use the command line.")
-
-
-async def _gone(request: Request, trouble: Exception) -> Response:
-    return Response(status_code=400)
-
-
-async def _broken(request: Request, trouble: Exception) -> Response:
-    return failed(request, 500, f"An internal error: {type(trouble).__name__}.", "The log of the server has it.")

@@ -1,0 +1,78 @@
+"""What is answered when a request fails.
+
+The first answers of a kind may take long because kernels are compiled for them, once on each machine. Whoever asked
+meanwhile is told so, and not that it is too much: the work goes on, and its answer is remembered.
+"""
+
+import logging
+import time
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from centime.model.errors import CentimeError
+from centime.serve.answers import failed, status_of
+
+COMPILES = 20.0  # seconds, more than any kernel takes to compile
+AGAIN = "10"  # seconds
+
+
+class _Compiling(logging.Handler):
+    """Remembers when the last kernel was compiled in this process."""
+
+    last = float("-inf")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Notes the time."""
+        self.last = time.monotonic()
+
+    def now(self) -> bool:
+        """Whether this process compiles."""
+        return time.monotonic() - self.last < COMPILES
+
+
+_compiling = _Compiling()
+_log = logging.getLogger("centime.compiling")
+_log.addHandler(_compiling)
+_log.setLevel(logging.INFO)
+
+
+async def _http(request: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, HTTPException)
+    response = failed(request, trouble.status_code, str(trouble.detail))
+    response.headers.update(trouble.headers or {})
+    return response
+
+
+async def _trouble(request: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, CentimeError)
+    status, hint = status_of(trouble)
+    return failed(request, status, str(trouble), hint)
+
+
+async def _late(request: Request, trouble: Exception) -> Response:
+    if not _compiling.now():
+        return failed(request, 503, "This takes too long here.", "Ask for less, or use the command line.")
+    sentence = "This is worked out for the first time on this machine, and what it needs is being compiled, once."
+    response = failed(request, 503, sentence, f"Ask again in {AGAIN} seconds.")
+    response.headers["Retry-After"] = AGAIN
+    return response
+
+
+async def _gone(request: Request, trouble: Exception) -> Response:
+    return Response(status_code=400)
+
+
+async def _broken(request: Request, trouble: Exception) -> Response:
+    return failed(request, 500, f"An internal error: {type(trouble).__name__}.", "The log of the server has it.")
+
+
+HANDLERS: dict[Any, Any] = {
+    HTTPException: _http,
+    CentimeError: _trouble,
+    TimeoutError: _late,
+    ClientDisconnect: _gone,
+    500: _broken,
+}
