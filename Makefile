@@ -24,7 +24,7 @@ GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve lock clean
+.PHONY: help demo test tests test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve package lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -102,6 +102,10 @@ bench-cluster: $(READY) ## measure a ledger that is divided among partitions, si
 
 bench-serve: $(READY) ## measure the window over a crawl of a million pages: latency, clients, what the crawl loses
 	$(BIN)/python -m bench.serve
+
+package: $(READY) ## build the wheel and the source distribution in build/package, and try both in clean environments
+	@$(INSTALL) -r bench/peers.lock
+	$(BIN)/python -m bench.package
 
 COMPILE := $(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --no-strip-extras --no-header \
     --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet
