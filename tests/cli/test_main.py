@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from centime.cli.main import COMMANDS, HEADINGS, app
+from centime.cli.man import manual
 
 PROJECT = Path(__file__).parents[2]
 VERSION = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
@@ -171,3 +172,8 @@ def test_a_name_that_the_package_does_not_have_is_an_attribute_error() -> None:
 
 def test_every_public_name_of_the_package_can_be_imported() -> None:
     python("from centime import *")
+
+
+def test_the_manual_page_is_that_of_the_help_texts() -> None:
+    committed = (Path(__file__).parents[2] / "docs/centime.1").read_text()
+    assert committed == manual(), "run: .venv/bin/python -m centime.cli.man > docs/centime.1"

@@ -238,9 +238,7 @@ def test_a_damaged_index_is_never_a_crash(library: Library) -> None:
     assert found(library.folder, "apples") == {ONE, TWO}
 
 
-def test_an_index_that_may_not_be_read_is_not_called_damaged(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_may_not_be_read_is_not_called_damaged(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     updated(library.folder)
 
     def refused(self: IndexFiles) -> None:
