@@ -7,27 +7,30 @@ the answer is kept for the same operation, types and options. What is compiled i
 implementations by the same key."""
 
 import os
-from functools import cache
 from typing import Any
 
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")  # numba reads it when it is imported
 
-from numba.core.targetconfig import ConfigStack, TargetConfig
-from numba.core.types.functions import BaseFunction
+from numba.core import targetconfig
+from numba.core.types import functions
 
-_call_type, _equal = BaseFunction.get_call_type, TargetConfig.__eq__
+_functions: Any = functions.BaseFunction  # methods of both classes are replaced
+_options: Any = targetconfig.TargetConfig
+_stack: Any = targetconfig.ConfigStack
+_call_type, _equal = _functions.get_call_type, _options.__eq__
+_hashes: dict[Any, int] = {}
 
 
 def compile_quickly() -> None:
     """Lets this process compile so from now on."""
-    BaseFunction.get_call_type = _kept_call_type
-    TargetConfig.__eq__ = _equal_at_once
-    TargetConfig.__hash__ = _hash_of_names
+    _functions.get_call_type = _kept_call_type
+    _options.__eq__ = _equal_at_once
+    _options.__hash__ = _hash_of_names
 
 
 def _kept_call_type(self: Any, context: Any, arguments: Any, named: Any) -> Any:
     kept = self.__dict__.setdefault("_kept_call_types", {})
-    key = context, tuple(arguments), tuple(named.items()), ConfigStack.top_or_none()
+    key = context, tuple(arguments), tuple(named.items()), _stack.top_or_none()
     if key not in kept:
         kept[key] = _call_type(self, context, arguments, named)
     return kept[key]
@@ -38,9 +41,8 @@ def _equal_at_once(self: Any, other: Any) -> Any:
 
 
 def _hash_of_names(self: Any) -> int:
-    return _hash_of_class(type(self))
-
-
-@cache
-def _hash_of_class(options: Any) -> int:
-    return hash(tuple(sorted(options.options)))  # numba's hash too is that of the names
+    """The hash of the names of all options, as numba's is, but made once."""
+    kind = type(self)
+    if kind not in _hashes:
+        _hashes[kind] = hash(tuple(sorted(kind.options)))
+    return _hashes[kind]
