@@ -9,12 +9,16 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 # Bytecode is made when a module is first imported: for the demo, most modules never are.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes
+# Tests of packages, and packages that nothing of ours imports or that are compiled to machine code: without bytecode.
+UNUSED := /tests/|/site-packages/(mypy|mypyc|pip|setuptools)/
 SECONDS ?= 120
 # In these folders lie the tests of kernels over arrays, which run with the bounds of arrays checked (make test-long);
 # in the files after them no kernel is tested.
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 PLAIN := tests/parse/test_css.py tests/store/versions tests/store/test_upgrade.py tests/store/test_archive.py
 TESTS := $(filter-out $(BOUNDED),$(filter %.py $(patsubst %/,%,$(wildcard tests/*/)),$(wildcard tests/*))) $(PLAIN) src
+# The files that have tests that take long: no process need import the others for them.
+LONG := $(shell grep -rlE --include='test_*.py' 'mark\.long' tests)
 # The tests of a file stay together, so that what they share is made once. Half as many processes again as cores, because
 # some tests wait.
 PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
@@ -40,7 +44,7 @@ tests: $(READY)
 	$(PYTEST) -m "not long" $(TESTS)
 
 test-long: $(READY) ## kernels with the bounds of arrays checked, more simulated faults, real kills, experiments: the second step of CI
-	$(PYTEST) -m long
+	$(PYTEST) -m long $(LONG)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(PYTEST) -m "not long" $(BOUNDED) $(addprefix --ignore=,$(PLAIN))
 
 test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: the third step of CI
@@ -133,5 +137,5 @@ $(INSTALLED): $(PROGRAM) pyproject.toml
 $(READY): $(INSTALLED)
 	@echo "Adding what tests and checks need, from requirements.lock ..."
 	@$(INSTALL) -r requirements.lock
-	@$(BIN)/python -m compileall -q --workers 0 .venv/lib
+	@$(BIN)/python -m compileall -q --workers 0 -x '$(UNUSED)' .venv/lib
 	@touch $@

@@ -14,6 +14,7 @@ from hypothesis.internal.conjecture import providers
 
 from centime.model.kernel import compile_at_once
 from tests.forked_children import fork_children, start_children
+from tests.quick_compiling import compile_quickly
 
 if TYPE_CHECKING:
     from tests.cluster.crawled import Crawled
@@ -29,6 +30,7 @@ providers._get_local_constants = providers.Constants  # type: ignore[attr-define
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
 
 fork_children()
+compile_quickly()
 compile_at_once()  # commands that tests start, and `NUMBA_DISABLE_JIT=1`, run late kernels as plain Python
 
 

@@ -112,15 +112,19 @@ def test_a_missing_extra_is_named(package: str, extra: str, tmp_path: Path) -> N
 
 def test_commands_that_need_no_extra_work_without_any(tmp_path: Path) -> None:
     (tmp_path / "links.csv").write_text("a,b\nb,a\nb,c\n")
-    without = "import sys; sys.modules['pyarrow'] = sys.modules['matplotlib'] = None; "
-    for command in (
+    commands = [
         ["rank", "links.csv", "--json"],
         ["explain", "links.csv", "a", "--json"],
         ["convert", "links.csv", "links.npz"],
-    ):
-        code = without + "from centime.cli.main import main; main()"
-        done = subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+    ]
+    code = (
+        "import sys; sys.modules['pyarrow'] = sys.modules['matplotlib'] = None; "
+        "from centime.cli.ending import run; from centime.cli.main import app; "
+        f"sys.exit(any([run(app, command) for command in {commands}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "links.npz").exists()
 
 
 def test_a_person_at_a_terminal_is_told_once_that_kernels_are_compiled(

@@ -1,6 +1,8 @@
 """Pages that are gone are looked for again: on a schedule that doubles, and at once if a link to them appears anew."""
 
 import asyncio
+import shutil
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -81,11 +83,23 @@ def test_a_crawl_that_begins_to_refresh_looks_for_the_pages_that_were_gone_befor
         same(opened.shard, read_crawl(tmp_path / "c").shard)
 
 
-@pytest.mark.parametrize("anew", [True, False])
-def test_a_new_link_on_a_page_that_was_read_before_is_followed_at_once(tmp_path: Path, anew: bool) -> None:
-    world = Dying(back=LATE)
-    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002, "least_interval": HOUR}) as opened:
+@pytest.fixture(scope="module")
+def until_late(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Dying, float]:
+    """A crawl until a link appears, its world and the time."""
+    folder, world = tmp_path_factory.mktemp("gone") / "c", Dying(back=LATE)
+    with crawl(folder, **FOREVER | {"rate": 0.002, "least_interval": HOUR}) as opened:
         now = live(opened, world, LATE, step=250.0)
+        opened.close()
+    return folder, world, now
+
+
+@pytest.mark.parametrize("anew", [True, False])
+def test_a_new_link_on_a_page_that_was_read_before_is_followed_at_once(
+    until_late: tuple[Path, Dying, float], tmp_path: Path, anew: bool
+) -> None:
+    folder, world, now = deepcopy(until_late)
+    shutil.copytree(folder, tmp_path / "c")
+    with crawl(tmp_path / "c") as opened:
         planned = opened.shard.placement.retries.time(number_of(opened, 5))
         assert planned > LATE + 10 * HOUR
         linking = 9 if anew else 4  # page 4 has linked to it all the time

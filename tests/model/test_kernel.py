@@ -115,12 +115,25 @@ def test_a_part_is_plain_python_to_python_and_compiled_as_a_kernel(decorate: Cal
 
 
 @pytest.mark.usefixtures("compiles")
-def test_a_part_is_compiled_once_for_integers_of_all_sizes() -> None:
-    decorated: Any = inlined(_double)
+@pytest.mark.parametrize("decorate", [inlined, kernel])
+def test_what_kernels_call_is_compiled_once_for_integers_of_all_sizes(decorate: Callable[..., Any]) -> None:
+    decorated: Any = decorate(_double)
     made = kernel_of(decorated)
     for number in (np.int8(3), np.int32(3), np.uint16(3), 3, True):
         assert made(number) == 2 * number
     assert len(decorated.dispatcher.signatures) == 2  # int64 and bool
+
+
+@pytest.mark.usefixtures("compiles")
+@pytest.mark.parametrize("decorate", [inlined, kernel])
+def test_what_kernels_call_is_compiled_once_for_all_constants(decorate: Callable[..., Any]) -> None:
+    decorated: Any = decorate(_double)
+
+    def doubled_constants() -> Any:
+        return decorated(2) + decorated(3)
+
+    assert kernel_of(part(doubled_constants))() == 10
+    assert len(decorated.dispatcher.signatures) == 1
 
 
 @pytest.fixture

@@ -47,7 +47,15 @@ def make_dispatcher(compiled: Compiled) -> CPUDispatcher:
     return cast(CPUDispatcher, dispatcher)
 
 
-class KernelDispatcher(CPUDispatcher):
+class _Widening(CPUDispatcher):
+    """Compiles once what kernels call with constants and with integers of several sizes."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The types of a call from a kernel: each combination is compiled, so integers of any size count as int64."""
+        return super().get_call_template(tuple(map(_widened, args)), {name: _widened(kws[name]) for name in kws})
+
+
+class KernelDispatcher(_Widening):
     """Compiles a kernel."""
 
     def compile(self, sig: Any) -> Any:
@@ -64,12 +72,8 @@ class KernelDispatcher(CPUDispatcher):
         return any(Path(str(self.stats.cache_path)).glob(name))
 
 
-class PartDispatcher(CPUDispatcher):
+class PartDispatcher(_Widening):
     """Compiles a part of kernels."""
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """The types of a call from a kernel: each combination is compiled, so integers of any size count as int64."""
-        return super().get_call_template(tuple(map(_widened, args)), {name: _widened(kws[name]) for name in kws})
 
 
 def _widened(argument: Any) -> Any:

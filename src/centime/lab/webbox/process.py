@@ -66,10 +66,7 @@ def serve_in_process(webbox: WebBox, port: int = 0) -> Iterator[Served]:
     """Serves a box in another process until the block ends; port 0 selects a free port."""
     with tempfile.TemporaryDirectory(prefix="webbox-") as folder:
         log = Path(folder) / "requests.tsv"
-        settings = json.dumps(asdict(replace(webbox, port=port)))
-        with subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, settings, str(log)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        ) as process:
+        with start_program(json.dumps(asdict(replace(webbox, port=port))), str(log)) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             said = process.stdout.readline()
@@ -79,6 +76,13 @@ def serve_in_process(webbox: WebBox, port: int = 0) -> Iterator[Served]:
                 yield Served(replace(webbox, port=int(said)), log, process.pid)
             finally:
                 process.stdin.close()  # the other process ends with its input, so it never outlives this one
+
+
+def start_program(settings: str, log: str) -> subprocess.Popen[bytes]:
+    """A process that serves a box (`main`)."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, settings, log], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
 
 
 def main(settings: str, log: str) -> None:
