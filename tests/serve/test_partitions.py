@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +13,8 @@ import pytest
 
 from centime.cluster.folder import read_about
 from centime.cluster.opening import owner_of
+from centime.cluster.report.checking import check_any
+from centime.cluster.report.parts import parts_of
 from centime.cluster.status import ClusterStatus, PartitionStatus, write_status
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.opening import open_writer
@@ -20,6 +23,7 @@ from centime.serve.events import KINDS
 from centime.serve.reports import RESOURCES
 from centime.store.lock import lock_file, unlock_file
 from tests.cluster.crawled import Crawled
+from tests.crawl.report.made import NOW
 from tests.serve.asking import Asker
 
 NEEDS = {"page": "url", "diff": "url", "host": "host", "search": "words"}
@@ -195,3 +199,44 @@ def test_what_a_partition_does_is_followed_and_told_as_events(
 
 async def _first_events(asker: Asker) -> bytes:
     return await anext(asker.window.feeds["c"].listen("", frozenset(KINDS)))
+
+
+def test_a_partition_that_is_away_is_named_wherever_figures_are_shown(
+    crawled: Crawled, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served_crawl, "FOLLOW_SECONDS", 0.0)
+    monkeypatch.setattr(served_crawl, "LEISURE", 0.0)
+    folder = Path(shutil.copytree(crawled.cluster, tmp_path / "web"))
+    away = folder / "partitions/01"
+    asker = Asker({"web": folder})
+    try:
+        whole = asker.get("/api/v1/crawls/web/overview").json
+        assert not any("missing" in sentence for sentence in whole["wrong"])
+        away.rename(tmp_path / "away")
+        seen = asker.get("/api/v1/crawls/web/overview").json
+        assert seen["certified_error"] is None
+        assert [sentence for sentence in seen["wrong"] if sentence.startswith(f"Partition 1 is missing ({away})")]
+        states = [row["state"] for row in asker.get("/api/v1/crawls/web/cluster").json["rows"]]
+        assert states == ["stopped", "missing", "stopped"]
+        assert [one for one in caplog.messages if "partition 1 is missing" in one]
+        problems = check_any(folder).problems
+        assert [(one.part, one.file) for one in problems if "missing" in one.what] == [("partitions", str(away))]
+        (folder / "cluster.json").rename(tmp_path / "cluster.json")
+        gone = asker.get("/api/v1/crawls/web/overview")
+        assert (gone.status, "cluster.json is missing" in gone.json["error"]) == (503, True)
+        (tmp_path / "cluster.json").rename(folder / "cluster.json")
+        (tmp_path / "away").rename(away)
+        back = asker.get("/api/v1/crawls/web/overview").json
+        assert (back["known"], back["wrong"]) == (whole["known"], whole["wrong"])
+    finally:
+        asker.close()
+
+
+def test_shares_and_errors_agree_in_window_statistics_and_curves(both: Asker, crawled: Crawled) -> None:
+    shown = both.get("/api/v1/crawls/cluster/overview").json
+    with closing(parts_of(crawled.cluster)) as parts:
+        told = parts.statistics(NOW + 20_000.0)
+    assert 100 * shown["fresh_share"] == pytest.approx(told["fresh_percent_of_importance"])
+    last = shown["curves"][-1]
+    assert last["certified_error"] == pytest.approx(crawled.error, rel=0.5)
+    assert last["certified_error"] >= 0.999 * shown["certified_error"]

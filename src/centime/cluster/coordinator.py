@@ -294,6 +294,7 @@ class Coordinator:
                 budget=self._budgets.orders(member.partition, None if before is None else before.budget),
                 threshold=self._threshold,
                 error=1.0 if self._certificate is None else self._certificate.error,
+                shown=None if self._certificate is None else self._certificate.shown,
                 full=full,
             )
         )

@@ -27,6 +27,7 @@ from centime.store.folder import CLUSTER, is_crawl
 from centime.store.lock import LOCK, lock_file, unlock_file
 
 FORMAT = 1
+PARTITIONS = "partitions"
 MOST_PARTITIONS = 4_096
 MOST_NODES = 256
 USUAL_CLUSTER = "local:2"
@@ -141,7 +142,7 @@ def open_cluster(path: Path, partitions: int | None, usual: int, now: float) -> 
             raise BadInput(f"{path}: this crawl has {about.partitions} partitions for good, not {partitions}")
         folder = ClusterFolder(path, about)
         if fresh:
-            make_folder(path / "partitions")
+            make_folder(path / PARTITIONS)
             folder.keep()
         yield folder
     finally:
@@ -158,4 +159,4 @@ def divided(given: Mapping[str, float | None], partitions: int) -> dict[str, Any
 
 
 def _folder(path: Path, partition: int) -> Path:
-    return path / "partitions" / f"{partition:02}"
+    return path / PARTITIONS / f"{partition:02}"

@@ -7,26 +7,54 @@ from pathlib import Path
 
 from msgspec import structs
 
-from centime.cluster.folder import DIVIDED, is_cluster, partition_folders, read_about
+from centime.cluster.folder import DIVIDED, PARTITIONS, is_cluster, partition_folders, read_about
+from centime.crawl.commands.inbox import running
 from centime.crawl.report.opening import check_folder, folder_of
 from centime.discover.canonical import canonical
 from centime.model.address import partition_of
 from centime.model.errors import BadInput
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
-from centime.store.folder import is_crawl
+from centime.store.folder import CLUSTER, is_crawl
 
 
 def check_any_folder(path: Path) -> None:
     """Refuses a path that is neither the folder of a crawl nor that of one in partitions."""
-    if not is_cluster(path):
-        check_folder(path)
+    if is_cluster(path):
+        return
+    if not is_crawl(path) and any(is_crawl(folder) for folder in (path / PARTITIONS).glob("*")):
+        raise BadInput(f"{path}: {CLUSTER} is missing, which says what its partitions share; put it back from a backup")
+    check_folder(path)
+
+
+def missing_partitions(path: Path) -> list[int]:
+    """The partitions whose folder is not there, though it was opened before and no other machine has it."""
+    about = read_about(path)
+    if about.homes:
+        return []
+    folders = zip(partition_folders(path), about.incarnations, strict=False)
+    return [number for number, (folder, begun) in enumerate(folders) if begun and not is_crawl(folder)]
+
+
+def told_missing(path: Path) -> list[str]:
+    """A sentence for each partition that is missing from a crawl in partitions that does not run: a run replaces them.
+
+    What is reported without it is too little, so whoever shows figures must tell.
+    """
+    if not is_cluster(path) or running(path):
+        return []
+    way = "centime crawl continues it from its replica" if read_about(path).replicas else "put its folder back"
+    return [
+        f"partition {number} is missing ({partition_folders(path)[number]}): its pages are not shown, and nothing is "
+        f"certified; {way}"
+        for number in missing_partitions(path)
+    ]
 
 
 def folders_of(path: Path) -> list[Path]:
     """The folder of a plain crawl, or those of all partitions that were opened."""
+    check_any_folder(path)
     if not is_cluster(path):
-        check_folder(path)
         return [path]
     begun = [folder for folder in partition_folders(path) if is_crawl(folder)]
     if not begun and read_about(path).homes:

@@ -58,6 +58,7 @@ class Round(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="rou
     budget: dict[str, float | None] = {}  # what differs from its last answer
     threshold: int = 1  # of transfers: smaller ones wait
     error: float = 1.0  # of all importance, as certified in the round before
+    shown: float | None = None  # the same for what partitions show; None if nothing is certified yet
     full: bool = False  # with facts and a report
 
 

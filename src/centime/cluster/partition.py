@@ -90,6 +90,7 @@ class Partition:
         for command in begin.commands:
             self._put(command)
         self.ending = ""
+        self.certified: float | None = None
         self.hurries = True  # answers of the last run wait
         self.engine = Engine(opened, Limits(seconds=begin.seconds), spares=spares, peers=self)
 
@@ -207,6 +208,7 @@ class Partition:
         used = engine.run_facts.visits + engine.under_way
         self._pages = asked.pages if asked.pages == ANY else max(asked.pages, used)
         self._threshold, self._error = max(1, asked.threshold), asked.error
+        self.certified = asked.shown
         if asked.budget and not self._settling:
             with suppress(BadSetting):  # two budgets that do not go together: the answer says what it has
                 engine.set(now, asked.budget)

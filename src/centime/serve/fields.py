@@ -31,7 +31,10 @@ FIELDS = {
     "read": Field("integer", "Pages whose last visit found them.", "crawl.md"),
     "fresh": Field("number", "Copies that are estimated to be the same as the page is now.", "refresh.md"),
     "fresh_share": Field(
-        "share", "The estimated share of the copy that is fresh, weighted by importance.", "refresh.md"
+        "share",
+        "The estimated share of the importance of all known pages that is in fresh copies; pages that were never read, "
+        "or are gone, have none.",
+        "refresh.md",
     ),
     "true_pages": Field("integer", "Pages of the simulated web, beside those that the crawl knows.", "webbox.md"),
     "true_fresh_share": Field(

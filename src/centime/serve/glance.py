@@ -156,9 +156,9 @@ class Glance(Lasting):
     @cached_property
     def fresh_share(self) -> float:
         """The estimated share of the copy that is fresh, by importance."""
-        weights = [float(one.importance.sum()) for one in self.each]
+        weights = [one.reader.shard.pages.count for one in self.each]  # a share of each is one of its known pages
         return sum(one.fresh_share * weight for one, weight in zip(self.each, weights, strict=True)) / (
-            sum(weights) or 1.0
+            sum(weights) or 1
         )
 
     @cached_property

@@ -61,6 +61,7 @@ class ServedCrawl:
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"crawl-{name}")
         self._parts: Parts | None = None
+        self._opened_as: list[Any] = []
         self._glance: Glance | None = None
         self._trouble: CentimeError | None = None
         self._told = ""  # the trouble that the log has
@@ -170,10 +171,11 @@ class ServedCrawl:
     def _followed(self) -> Glance:
         """The glance after all frames that are there."""
         parts = self._parts
-        if parts is not None and not self._is_same(parts):
-            self._close()  # another crawl is in its place, or another partition was opened
+        if parts is not None and self._opened_as != self._described():
+            self._close()  # another crawl is in its place, it was upgraded or damaged, or another partition was opened
             parts = None
         if parts is None:
+            self._opened_as = self._described()
             parts = self._parts = parts_of(self.path)
             self._state += 1
             return Glance(parts, self._clock())
@@ -187,14 +189,12 @@ class ServedCrawl:
             return old
         return Glance(parts, self._clock(), old)
 
-    def _is_same(self, parts: Parts) -> bool:
-        """Whether the folders are those that were opened."""
+    def _described(self) -> list[Any]:
+        """What the folders are, by their own words; it stays the same while a crawl runs."""
         check_any_folder(self.path)
-        folders = folders_of(self.path)
         with damage_closes(self.path):
-            return [(reader.folder.path, reader.folder.identity) for reader in parts.readers] == [
-                (folder, read_about(folder).identity) for folder in folders
-            ]
+            said = [(folder, read_about(folder)) for folder in folders_of(self.path)]
+        return [(folder, about.identity, about.format, about.parts, about.trouble) for folder, about in said]
 
     def _close(self) -> None:
         self._glance = None

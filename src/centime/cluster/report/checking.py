@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from centime.cluster.folder import is_cluster, partition_folders
+from centime.cluster.opening import missing_partitions
 from centime.crawl.check.check import check_crawl
 from centime.crawl.check.findings import Findings
 from centime.crawl.engine.reader import read_crawl
@@ -37,8 +38,11 @@ def check_any(path: Path, step: Step = lambda done, what: None) -> Findings:
         findings.notes += [f"partition {folder.name}: {note}" for note in found.notes]
         findings.problems += found.problems
         findings.proven += [one | {"part": f"{folder.name} {one['part']}"} for one in found.proven]
-    if len(begun) < len(folders):
-        findings.notes.append(f"{len(folders) - len(begun)} partitions were never opened")
+    missing = missing_partitions(path)
+    for number in missing:
+        findings.wrong("partitions", f"partition {number} is missing, and all its pages with it", folders[number])
+    if len(begun) + len(missing) < len(folders):
+        findings.notes.append(f"{len(folders) - len(begun) - len(missing)} partitions were never opened")
     if not findings.problems:
         step(0.1, "channels between partitions")
         _check_channels(begun, findings, running=_is_running(path))

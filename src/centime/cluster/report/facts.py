@@ -6,6 +6,7 @@ owed, unsent, in flight     the money behind the certified error, as shares of a
 """
 
 from centime.cluster.folder import About, nodes_of, read_about
+from centime.cluster.opening import missing_partitions
 from centime.cluster.report.merging import Facts, Rows
 from centime.cluster.report.parts import Parts
 from centime.cluster.status import ClusterStatus, PartitionStatus, read_status
@@ -14,6 +15,7 @@ from centime.shard.transfers.exchanging import transfers_of
 
 STOPPED = "stopped"
 NEVER = "never opened"
+MISSING = "missing"  # it was opened before
 
 
 def cluster_facts(parts: Parts) -> Facts:
@@ -42,8 +44,10 @@ def _partitions(parts: Parts, about: About, status: ClusterStatus | None) -> Row
     paid = sum(report.sums.paid for report in reports.values()) or 1
     shards = {transfers_of(reader.shard).partition: reader.shard for reader in parts.readers}
     rows = []
+    missing = missing_partitions(parts.path)
     for partition in range(about.partitions):
-        row = _process(partition, about, said.get(partition), opened=partition in ends)
+        absent = MISSING if partition in missing else NEVER
+        row = _process(partition, about, said.get(partition), STOPPED if partition in ends else absent)
         if partition in ends:
             mine, report, shard = ends[partition], reports[partition], shards[partition]
             pending = flight = 0
@@ -65,14 +69,14 @@ def _partitions(parts: Parts, about: About, status: ClusterStatus | None) -> Row
     return rows
 
 
-def _process(partition: int, about: About, status: PartitionStatus | None, *, opened: bool) -> Facts:
+def _process(partition: int, about: About, status: PartitionStatus | None, otherwise: str) -> Facts:
     nothing = dict.fromkeys(
         ("known", "visits", "frontier", "proxies", "pending_batches", "owed_share", "unsent_share", "in_flight_share")
     )
     return {
         "partition": partition,
         "node": _node_of(partition, about) if status is None else status.node,
-        "state": status.state if status is not None else STOPPED if opened else NEVER,
+        "state": otherwise if status is None else status.state,
         "taken_over": 0 if status is None else status.taken_over,
         "process": None if status is None else status.process,
         **nothing,

@@ -41,7 +41,8 @@ def merged_facts(all_facts: Sequence[Facts]) -> Facts:
 
 def figures_together(parts: Sequence[Rows], span: float) -> Rows:
     """Figures over time of all partitions (`store/figures.py`), those of one step together: counts are added, from a
-    partition without a figure in a step its last one; shares and errors are means over known pages.
+    partition without a figure in a step its last one; shares are means over known pages. Each has the certified error
+    of all together as it was last told: the largest counts, and none if one was told none.
     """
     times = sorted({row["time"] // span for rows in parts for row in rows})
     made: Rows = []
@@ -51,7 +52,9 @@ def figures_together(parts: Sequence[Rows], span: float) -> Rows:
         last = [rows.get(step, before) for rows, before in zip(by_time, last, strict=True)]
         found = [row for row in last if row is not None]
         newest = max(row["time"] for row in found)
-        made.append(merged_facts(found) | {"time": newest, "span_seconds": span})
+        errors = [row["certified_error"] for row in found]
+        certified = None if None in errors or len(found) < len(parts) else max(errors)
+        made.append(merged_facts(found) | {"time": newest, "span_seconds": span, "certified_error": certified})
     return made
 
 

@@ -7,6 +7,7 @@ crawl runs.
 """
 
 import heapq
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
@@ -17,7 +18,7 @@ import numpy as np
 
 from centime.cluster.folder import is_cluster, read_about
 from centime.cluster.global_rows import GlobalRows
-from centime.cluster.opening import folders_of, whole_settings
+from centime.cluster.opening import folders_of, told_missing, whole_settings
 from centime.cluster.report.merging import Facts, Rows, merged_facts, merged_rows
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.notify.delivery import read_troubles
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from centime.crawl.search.updating import Update
     from centime.search.searcher import FoundPage
 
+_log = logging.getLogger("centime.damage")
+
 Step = Callable[[float], None]
 NUMBERS = {name: number for number, name in LEVELS.items()}
 
@@ -63,7 +66,7 @@ class Parts:
     def __init__(self, path: Path, readers: Sequence[CrawlReader], missing: int = 0) -> None:
         self.path = path
         self.readers = readers
-        self._missing = missing  # partitions that were never opened: then nothing is certified
+        self._missing = missing  # partitions that were never opened, or are not there: then nothing is certified
         self.is_cluster = len(readers) + missing > 1
         if self.is_cluster:
             self._hear()
@@ -360,6 +363,8 @@ class AllChanges:
 def parts_of(path: Path) -> Parts:
     """A crawl, plain or in partitions, opened for reports, each part as of the last frame that was flushed."""
     begun = folders_of(path)
+    for sentence in told_missing(path):
+        _log.warning("%s: %s", path, sentence)
     count = read_about(path).partitions if is_cluster(path) else 1
     return Parts(path, [look_at(folder) for folder in begun], count - len(begun))
 

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from centime.crawl.engine.state import CrawlState
@@ -16,8 +17,9 @@ EVERY = float(RINGS[0][0])
 class FigureWriter:
     """The figures of one run. What cannot be written is left out: a crawl does not depend on it."""
 
-    def __init__(self, opened: CrawlState) -> None:
+    def __init__(self, opened: CrawlState, certified: Callable[[], float | None] | None = None) -> None:
         self._opened = opened
+        self._certified = certified  # the error of all partitions together, which one does not know by itself
         self._next = 0.0
         self._took = 0.0  # the CPU time of the last figures; those before them may have compiled kernels
         self._file: FiguresFile | None = None
@@ -32,7 +34,7 @@ class FigureWriter:
         facts = self._opened.statistics(now)
         shard = self._opened.shard
         _, share = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
-        error = facts["certified_error"]
+        error = facts["certified_error"] if self._certified is None else self._certified()
         with suppress(OSError, NoRoom):
             self._file.write(
                 {

@@ -150,7 +150,7 @@ class Engine:
         self._viewed = 0.0
         self._memory = MemoryWatch(opened.shard, measure=measure)
         self._short_of_memory = ""
-        self._figures = FigureWriter(opened)
+        self._figures = FigureWriter(opened, None if peers is None else lambda: peers.certified)
         self._hubs = HubList(opened.folder.path, opened.shard.pages)
         self._log = RunLog(self)
         self._inbox = CommandInbox(opened.folder.path)

@@ -25,6 +25,11 @@ class Peers(Protocol):
         """All frames before this one are also elsewhere, as far as they must be before a host is contacted."""
         ...
 
+    @property
+    def certified(self) -> float | None:
+        """The certified error of all partitions together, as far as it is known."""
+        ...
+
     def pages_left(self, used: int) -> float:
         """How many more pages may be leased, when `used` were visited or are leased."""
         ...

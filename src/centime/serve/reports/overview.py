@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from centime.cluster.opening import told_missing
 from centime.cluster.report.merging import figures_together
 from centime.crawl.commands.inbox import running
 from centime.crawl.engine.reader import CrawlReader
@@ -93,7 +94,7 @@ def _pace(rows: list[dict[str, Any]]) -> Report:
 
 def _wrong(glance: Glance, is_running: bool) -> list[str]:
     """What a person should look at, one sentence each."""
-    sentences: list[str] = []
+    sentences = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in told_missing(glance.path)]
     if glance.settings.continuous and not is_running:
         sentences.append("The crawl is to refresh its pages, but no process runs it.")
     visits = sum(glance.statistics["outcomes"].values())
