@@ -19,7 +19,7 @@ from centime.lab.webbox import WebBox, serve_in_process
 from tests.test_documents import PROJECT, shell_commands
 
 TUTORIALS = sorted((PROJECT / "docs/tutorials").glob("*.md"))
-BLOCK = re.compile(r"^```(console|python|text|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("replay/bin/", "python3 -m venv")  # what is not ours is not installed here
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -65,18 +65,15 @@ def follow(tutorial: Path) -> dict[str, str]:
 
 def carry_out(found: list[tuple[str, str]], port: str) -> dict[str, str]:
     said: dict[str, str] = {}
-    written = None
     for kind, block in found:
         if kind == "console":
             for line in typed(block):
                 if not line.startswith(("centime webbox", *ELSEWHERE)):
                     said[line] = run(line.replace(":8800/", f":{port}/"))
-        elif kind == "python":
+        else:
             with redirect_stdout(StringIO()) as output:
-                exec(compile(block, "tutorial", "exec"), {})
-            written = output.getvalue()
-        elif kind == "text":
-            assert written == block
+                exec(block, {})
+            said["py"] = output.getvalue()
     return said
 
 
@@ -104,7 +101,13 @@ def papers(said: dict[str, str]) -> None:
 
 
 def links(said: dict[str, str]) -> None:
-    pass
+    told = said["py"].splitlines()
+    assert [line.partition(":")[0] for line in told] == [
+        "titles used twice",
+        "most linked",
+        "pages that nothing links to, known from sitemaps and feeds",
+    ]
+    assert "http://site0.localhost" in told[1]
 
 
 LEAVES: dict[str, Callable[[dict[str, str]], Any]] = {
