@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from centime.crawl.search.finding import CrawlSearch
     from centime.crawl.search.paths import CrawlPaths
     from centime.crawl.search.updating import Update
+    from centime.crawl.sites.selection import Selection
     from centime.search.searcher import FoundPage
 
 Step = Callable[[float], None]
@@ -186,6 +187,12 @@ class Parts:
     def export(self, form: str, path: Path, step: Step, *, text: bool = False) -> Facts:
         """Writes an export."""
         return export(self.readers, self.linked, form, path, step, text=text)
+
+    def select(self, marks: Path | None, **wanted: Any) -> "Selection":
+        """The sites that are proposed to be kept (`select_sites`)."""
+        from centime.crawl.sites.selection import select_sites
+
+        return select_sites(self.readers, self.linked, marks, **wanted)
 
     def update_index(self, *, rebuild: bool, step: Step) -> "list[Update]":
         """Brings the index of each part up to date."""
