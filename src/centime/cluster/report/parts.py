@@ -184,9 +184,9 @@ class Parts:
         rows = sorted((row for one in reports for row in one.pop("urls")), key=lambda row: -(row["links"] or 0))
         return merged_facts(reports) | {"urls": rows[:count]}
 
-    def export(self, form: str, path: Path, step: Step, *, text: bool = False) -> Facts:
+    def export(self, form: str, path: Path, step: Step, *, text: bool = False, sites: Path | None = None) -> Facts:
         """Writes an export."""
-        return export(self.readers, self.linked, form, path, step, text=text)
+        return export(self.readers, self.linked, form, path, step, text=text, sites=sites)
 
     def select(self, marks: Path | None, **wanted: Any) -> "Selection":
         """The sites that are proposed to be kept (`select_sites`)."""

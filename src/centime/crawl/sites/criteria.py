@@ -31,6 +31,8 @@ from centime.rank.scores import Vector
 
 SAMPLED = 3  # pages of a site whose language and title are read
 LANGUAGE = "language_share"
+LEAST_IMPORTANCE, LEAST_RATE = 1e-12, 1e-3  # so that there is a logarithm
+DIGITS = 10  # of a value: what rounding makes of equal sites is no difference
 CRITERIA = MappingProxyType(  # what each is; a name that ends in `share` counts as it is, the others by their logarithm
     {
         "importance": "the sum of the importance of its pages",
@@ -78,8 +80,10 @@ def scaled(name: str, values: Vector) -> Vector:
     """The values of a criterion as a model takes them."""
     if name.endswith("share"):
         return values
-    # Importance is above 0; a rate or a number of days may be 0, and less than a thousandth differs from it by nothing.
-    return np.log(np.maximum(values, 1e-12) if "importance" in name else values + 1e-3)
+    if "importance" in name:
+        return np.log(np.maximum(values, LEAST_IMPORTANCE))
+    made: Vector = np.log(values + (LEAST_RATE if name == "changes_per_day" else 1.0))
+    return made
 
 
 def site_criteria(
@@ -132,7 +136,7 @@ def site_criteria(
     names = tuple(sites.names[int(site)] for site in kept)
     return Sites(
         names,
-        {name: value[kept] for name, value in values.items()},
+        {name: np.array([float(f"{one:.{DIGITS}g}") for one in value[kept]]) for name, value in values.items()},
         read[kept].astype(np.int64),
         (size + per_page * (known - read))[kept],
         {

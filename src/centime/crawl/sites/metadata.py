@@ -55,7 +55,8 @@ def write_metadata(selection: Selection, crawl: str, path: Path) -> None:
             rows = [{"site": name, **_flat(record)} for name, record in zip(names, made, strict=True)]
             lines = csv_lines(("site", *_COLUMNS), rows)
         case _:
-            lines = (f"{name}\n" for name in names)
+            is_domain = selection.facts["formed_by"] == "domain"
+            lines = (f"{'*.' * is_domain}{name}\n" for name in names)
     with replacing_file(path) as file:
         for line in lines:
             file.write(line.encode(errors="replace"))
