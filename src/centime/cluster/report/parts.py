@@ -32,6 +32,7 @@ from centime.crawl.report.planning.believed import Believed, believed
 from centime.crawl.report.planning.plan import plan_of
 from centime.crawl.report.planning.waiting import LEVELS
 from centime.crawl.report.refused import refused_urls
+from centime.crawl.report.rising import without_errors
 from centime.crawl.report.statistics import all_statistics
 from centime.crawl.report.top import top_pages
 from centime.crawl.report.versions import with_sentences
@@ -122,11 +123,13 @@ class Parts:
 
     # ---- reports
 
-    def top(self, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0) -> Facts:
-        """The first pages or sites."""
-        reports = [top_pages(reader, count, by, site=site, now=now) for reader in self.readers]
+    def top(self, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0, **more: Any) -> Facts:
+        """The first pages or sites (`top_pages`)."""
+        reports = [top_pages(reader, count, by, site=site, now=now, **more) for reader in self.readers]
         if not self.is_cluster:
             return reports[0]
+        if by == "rising":
+            reports = [without_errors(report) for report in reports]
         rows = sorted((row for one in reports for row in one.pop("top")), key=lambda row: _place(row, by))
         return merged_facts(reports) | self.errors | {"known": self.known, "by": by, "top": _ranked(rows[:count])}
 
@@ -379,6 +382,8 @@ def _place(row: dict[str, Any], by: str) -> tuple[float, ...]:
     """By what rows of `top` are sorted, as in one folder."""
     if by == "change":
         return -row["changes_per_visit"], -row["changes"]
+    if by == "rising":
+        return (-row["rise"],)
     if by == "errors" and "failing" in row:
         return (-row["failing"],)
     if by == "worth" and "level" in row:
