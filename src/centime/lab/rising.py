@@ -8,8 +8,8 @@ in units of the number of pages,
     listed      until the page is among the first K by estimated importance (K: LISTED of all pages, at least LEAST)
     rising      until its estimate has risen more since the change than that of any other page
 
-in steps of 1 / STEPS, and at most MOST_CRAWLS. The rows are means over TRIALS pages; one that is never seen counts as
-MOST_CRAWLS.
+looking at the moments MOMENTS, of which the last is MOST_CRAWLS. The rows are means over TRIALS pages; one that is
+never seen counts as MOST_CRAWLS.
 
 Windows are those of the experiment `window-policy`, of which the whole history ("no window") is the slowest: what a
 page had before weighs as long as the crawl ran.
@@ -31,7 +31,7 @@ from centime.model.graph import Graph
 
 CRAWLS_BEFORE = 20
 MOST_CRAWLS = 10
-STEPS = 50
+MOMENTS = (*(step / 1000 for step in range(1, 20)), *(step / 50 for step in range(1, 50 * MOST_CRAWLS + 1)))
 TRIALS = 5
 LISTED, LEAST = 0.001, 10
 COUNTED = ("listed", "rising")
@@ -94,14 +94,19 @@ def _linked(web: Graph, sources: np.ndarray[tuple[int], np.dtype[np.int64]], pag
 def _seen(reader: Reader, web: Graph, page: int, first: int) -> dict[str, float]:
     before = reader.importance()
     seen = dict.fromkeys(COUNTED, float(MOST_CRAWLS))
-    for number in range(1, MOST_CRAWLS * STEPS + 1):
-        reader.read(web, web.pages * number // STEPS - web.pages * (number - 1) // STEPS)
+    visits = 0
+    for moment in MOMENTS:
+        more = round(moment * web.pages) - visits
+        if not more:
+            continue  # on a small web
+        reader.read(web, more)
+        visits += more
         now = reader.importance()
         rise = now - before
         ranks = {"listed": int((now > now[page]).sum()) < first, "rising": bool(rise[page] == rise.max() > 0)}
         for what, is_seen in ranks.items():
             if is_seen and seen[what] == MOST_CRAWLS:
-                seen[what] = number / STEPS
+                seen[what] = visits / web.pages
         if max(seen.values()) < MOST_CRAWLS:
             break
     return seen

@@ -20,6 +20,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> CrawlReader:
     """The crawl made by hand, and a second run two days later, in which all pages link to a new one."""
     folder = tmp_path_factory.mktemp("grown") / "crawl"
     with hand_made(folder, **{"refresh-after": 1000.0}) as opened:
+        opened.shard.ledger.settle(error=1e-9)
         opened.close()
     with open_writer(folder, [], {}, clock=clock()) as opened:
         shard = opened.shard
