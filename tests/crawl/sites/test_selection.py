@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from centime import pagerank
+from centime.cli.ending import run
+from centime.cli.main import app
 from centime.cluster.report.parts import Parts
 from centime.crawl.report.graph import crawl_graph
 from centime.crawl.sites.metadata import check_metadata, write_metadata
@@ -159,3 +161,27 @@ def test_a_domain_is_selected_as_one_site(library: Parts, tmp_path: Path) -> Non
         "[::1]",
     ]
     assert np.isfinite(made.sites.matrix(list(made.sites.values))).all()
+
+
+def test_the_command_writes_tables_for_people_and_everything_for_programs(
+    library: Parts, marks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["select", str(library.path), "--marks", str(marks)]
+    assert run(app, [*command, "-n", "2", "--bytes", "1MB"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("judge scores", "predictions", "coefficients", "precision at recall"))
+    assert "curves" not in shown
+    assert run(app, [*command, "--json", "-n", "2", "-o", str(tmp_path / "keep.txt")]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert len(facts["proposals"]) == len((tmp_path / "keep.txt").read_text().split()) == 14
+    assert facts["curves"]["all_criteria"]
+    assert run(app, [*command, "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith("rank,site,value,by,")
+    assert run(app, ["top", str(library.path), "--by", "site-importance", "-n", "1", "--json"]) == 0
+    (first,) = json.loads(capsys.readouterr().out)["top"]
+    assert (first["site"], first["linking_sites"]) == (site(SITES - 1), SITES - 1)
+    for wrong in (["-n", "-1"], ["--pages", "0"], ["--bytes", "much"], ["-o", "keep.doc"]):
+        assert run(app, [*command, *wrong]) == 2
+    folder = str(library.path)
+    assert run(app, ["export", folder, "--sites", str(tmp_path / "keep.txt"), "-o", str(tmp_path / "x.parquet")]) == 2
+    assert "--sites chooses stored pages" in capsys.readouterr().err

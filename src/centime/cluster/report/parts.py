@@ -124,7 +124,11 @@ class Parts:
     # ---- reports
 
     def top(self, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0, **more: Any) -> Facts:
-        """The first pages or sites (`top_pages`)."""
+        """The first pages or sites (`top_pages`, `top_sites`)."""
+        if by == "site-importance":
+            from centime.crawl.sites.ranked import top_sites
+
+            return top_sites(self.linked, self.readers[0].settings.damping, count)
         reports = [top_pages(reader, count, by, site=site, now=now, **more) for reader in self.readers]
         if not self.is_cluster:
             return reports[0]

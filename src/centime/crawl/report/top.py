@@ -42,7 +42,10 @@ def top_pages(
     seconds.
     """
     if by not in ORDERS:
-        raise BadSetting(f"pages are sorted by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not by {by!r}")
+        raise BadSetting(
+            f"pages are sorted by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, "
+            f"sites also by site-importance, not by {by!r}"
+        )
     if count < 0:
         raise BadSetting(f"the number of pages to show must be 0 or more, not {count}")
     rows: Rows

@@ -12,10 +12,12 @@ certified error is that of the solver, for the links known now; it does not depe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from centime.crawl.report.graph import LinkedPages, crawl_graph
+from centime.crawl.report.sorting import first_by
 from centime.discover.canonical import canonical
 from centime.graphs.names import NameTable, PageNames
 from centime.model.errors import BadSetting
@@ -24,6 +26,7 @@ from centime.rank.pagerank import pagerank
 from centime.rank.scores import Vector
 from centime.rank.site import joined, sites_of
 
+BY = "site-importance"  # the order of `centime top`
 ERROR = 1e-8
 SITES = {"site": "host", "domain": "domain"}  # the words of a user, and those of `rank/site.py`
 
@@ -53,6 +56,27 @@ def ranked_sites(linked: LinkedPages, damping: float, by: str = "site") -> Ranke
     graph = joined(named.graph, site_of, len(names))
     scores = pagerank(graph, damping=damping, error=ERROR)
     return RankedSites(names, site_of, graph, scores.scores, scores.certified_error)
+
+
+def top_sites(linked: LinkedPages, damping: float, count: int) -> dict[str, Any]:
+    """The first `count` sites by importance, and its error bounds."""
+    if count < 0:
+        raise BadSetting(f"the number of sites to show must be 0 or more, not {count}")
+    sites = ranked_sites(linked, damping)
+    pages = np.bincount(sites.site_of, minlength=len(sites.names))
+    linking = sites.graph.in_degree
+    rows = [
+        {
+            "rank": rank,
+            "site_importance": float(sites.importance[site]),
+            "linking_sites": int(linking[site]),
+            "known": int(pages[site]),
+            "site": sites.names[site],
+        }
+        for rank, site in enumerate(first_by(sites.importance, count).tolist(), 1)
+    ]
+    errors = {"certified_error": sites.certified_error, "largest_error": sites.largest_error}
+    return {"known": linked.count, "sites": len(sites.names), **errors, "by": BY, "top": rows}
 
 
 def check_by(by: str) -> None:
