@@ -17,6 +17,7 @@ import numpy as np
 from centime.lab.webbox import WebBox
 from centime.lab.webbox.layout import BARE, HTML, START
 from centime.model.address import name_of
+from centime.rank.scores import Vector
 
 VARIETY = 0.8
 BIAS, NOISE = 0.15, 0.45
@@ -47,6 +48,7 @@ def planted_marks(box: WebBox, judges: int = 8, seed: int = 0) -> Iterator[Plant
             yield PlantedMark(name_of(box.origin(site)), f"judge {judge}", mark)
 
 
-def _standard(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _standard(values: Vector) -> Vector:
     spread = values.std()
-    return (values - values.mean()) / (spread if spread > 0 else 1.0)
+    made: Vector = (values - values.mean()) / (spread if spread > 0 else 1.0)
+    return made

@@ -47,10 +47,10 @@ def link_weights(given: str | Mapping[str, float]) -> LinkWeights:
     pairs: list[tuple[str, object]] = []
     if isinstance(given, str):
         for part in given.split(","):
-            kind, equals, number = part.partition("=")
+            name, equals, text = part.partition("=")
             if not equals:
                 raise BadSetting(f"a link weight is a kind and a number, as internal=0.3, not {part.strip()!r}")
-            pairs.append((kind.strip(), number.strip()))
+            pairs.append((name.strip(), text.strip()))
     else:
         pairs = list(given.items())
     made: dict[str, float] = {}

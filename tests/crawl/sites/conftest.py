@@ -41,8 +41,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
     parts.close()
 
 
-@pytest.fixture
-def marks(tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Marks of all sites but the last four by three judges, in quarters of the order of their numbers; the third judge
     is one mark too strict about every fifth site.
     """
@@ -50,6 +50,6 @@ def marks(tmp_path: Path) -> Path:
     for number in range(SITES - 4):
         mark = 1 + number // 5
         lines.append(f"{site(number)};{mark};{mark};{max(1, mark - (number % 5 == 4))}")
-    path = tmp_path / "marks.csv"
+    path = tmp_path_factory.mktemp("marks") / "marks.csv"
     path.write_text("\n".join(lines))
     return path

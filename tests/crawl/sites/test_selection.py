@@ -1,5 +1,6 @@
 import csv
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,6 +24,7 @@ from tests.crawl.sites.conftest import SITES, site
 LATER = NOW + 10 * 86_400
 
 
+@cache
 def selected(library: Parts, marks: Path | None = None, **more: Any) -> Selection:
     return library.select(marks, now=LATER, **more)
 

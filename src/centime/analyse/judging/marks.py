@@ -106,7 +106,8 @@ class Marks:
         return 1.0 - observed / (_squares(marks) / (len(marks) - 1))
 
     def _counts(self) -> Table:
-        return np.count_nonzero(self.table, axis=1)
+        counts: Table = np.count_nonzero(self.table, axis=1)
+        return counts
 
 
 def rounded(sums: Table, counts: Table) -> Table:

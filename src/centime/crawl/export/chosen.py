@@ -50,7 +50,8 @@ def read_sites(path: Path) -> Chosen:
         raise BadInput(f"{path}: the file cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:
         raise BadInput(f"{path}: this is not text in UTF-8 (byte {problem.start})") from problem
-    hosts, domains = set(), set()
+    hosts: set[str] = set()
+    domains: set[str] = set()
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if not text or text.startswith("#"):

@@ -55,7 +55,10 @@ def top_rising(opened: CrawlState, count: int, importance: Vector, *, site: bool
     facts = {"since": moment(then.time), "until": moment(now), "error_of_two": error, "by": "rising"}
     if site:
         hosts = hosts_of_all(opened)
-        sums = [np.bincount(hosts, weights=each, minlength=len(shard.hosts)) for each in (importance, before)]
+        sums = [
+            np.bincount(hosts, weights=each, minlength=len(shard.hosts)).astype(np.float64)
+            for each in (importance, before)
+        ]
         rows = _rows(sums[0], sums[1], count, days, error)
         for row in rows:
             row["host"] = shard.hosts[host_ids(np.array([row.pop("place")]))[0]].name
