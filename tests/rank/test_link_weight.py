@@ -50,7 +50,8 @@ def test_links_of_dynamic_pages_count_less_when_sites_are_added_up(web: NamedGra
 
 
 def test_the_weights_of_a_graph_are_multiplied(web: NamedGraph) -> None:
-    own = NamedGraph(graph_from_links(5, *np.array(LINKS).T, weights=np.arange(1.0, 9.0)), web.names)
+    sources, targets = np.array(LINKS).T
+    own = NamedGraph(graph_from_links(5, sources, targets, np.arange(1.0, 9.0)), web.names)
     made = weighed(own, LinkWeights(internal=0.5)).graph
     assert made.weights is not None
     assert made.weights.tolist() == [0.5, 2, 1.5, 4, 5, 6, 7, 8]
