@@ -96,9 +96,10 @@ def test_the_first_milestone_of_a_step_stays_and_the_newest_old_enough_is_taken(
 
     assert [value(time) for time in (DAY + 9_999, DAY + 11, DAY, 0)] == [5.0, 4.0, 1.0, 1.0]
     newest = max(path for path in (tmp_path / FOLDER).iterdir() if path.name.startswith("3600-"))
-    for data in (newest.read_bytes()[:-1], b"x", newest.read_bytes()[:-4] + b"\0\0\0\0"):
+    whole = newest.read_bytes()
+    for data in (whole[:-1], b"x", whole[:-4] + b"\0\0\0\0"):
         newest.write_bytes(data)
-        assert value(DAY + 9_999) in (4.0, 5.0)
+        assert value(DAY + 9_999) == 4.0, "a damaged one does not count"
     assert read_milestone(tmp_path / "none", 0.0, 1.0) is None
 
 
