@@ -214,7 +214,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _index(package: zipfile.ZipFile) -> list[bytes]:
-    return package.read("indexes/index.cdxj").splitlines()
+    return package.read("indexes/index.cdx").splitlines()
 
 
 def test_python_programs_open_a_crawl_in_partitions_as_any_other(crawled: Crawled) -> None:
