@@ -28,7 +28,7 @@ HEADINGS = {
 }
 COMMANDS = {  # by folder, in the order in which help shows them
     "crawl": ("crawl", "cluster", "import", "set", "check", "repair", "prune", "upgrade"),
-    "look": ("top", "page", "hosts", "stats", "refused", "export", "serve"),
+    "look": ("top", "page", "hosts", "stats", "refused", "select", "export", "serve"),
     "documents": ("bodies", "text", "versions", "diff", "documents", "query"),
     "search": ("index", "search"),
     "fresh": ("watch", "plan", "changes", "subscribe", "publish", "replay"),

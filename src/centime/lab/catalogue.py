@@ -24,6 +24,7 @@ CATALOGUE = MappingProxyType(
         "convergence-top": Entry("the same for the top tenth of the pages (Figure 3)", "convergence"),
         "window-size": Entry("a changing web: how long a history to keep (Figure 4)", "windows"),
         "window-policy": Entry("a changing web: which history to keep (Figures 5 and 6)", "windows"),
+        "rising": Entry("how soon a page that becomes important is seen", "rising", pages=10_000),
         "greedy-cash": Entry("the cash of the page read tends to 2/n (Section 3.1)", "greedy_cash"),
         "growth": Entry("a growing web: error, bound, important pages found", "growth", "weblike"),
         "two-worlds": Entry("how much earlier XML pages are found with --want xml", "two_worlds", "weblike", 20_000),

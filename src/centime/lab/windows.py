@@ -64,7 +64,7 @@ SPOKEN = {
 
 def run(web: Graph, seed: int, step: Step, windows: tuple[str, ...]) -> Findings:
     """Measures the steady error of every ledger at every change rate."""
-    month = _month(web, seed)
+    month = turnovers_of_a_month(web, seed)
     readers = {
         name: Reader(OpicLedger(damping=DAMPING, window=WINDOWS[name](month), seed=seed), "greedy", web.pages)
         for name in windows
@@ -104,7 +104,7 @@ def run(web: Graph, seed: int, step: Step, windows: tuple[str, ...]) -> Findings
     return Findings(rows, "steady error, percent", table, facts, settings)
 
 
-def _month(web: Graph, seed: int) -> float:
+def turnovers_of_a_month(web: Graph, seed: int) -> float:
     """The turnovers in the time of N visits, once Greedy is in its steady state."""
     ledger = OpicLedger(damping=DAMPING, seed=seed)
     ledger.join(web.pages)

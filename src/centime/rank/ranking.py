@@ -11,7 +11,7 @@ all-ones, undirected).
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -27,6 +27,7 @@ from centime.model.graph import Graph, Offsets, Weights
 from centime.model.kernel import Whole, kernel
 from centime.rank.bias import Bias, Page, bias_vector
 from centime.rank.interest import Options, interest, interest_by_importance
+from centime.rank.link_weight import check_weights, weighed
 from centime.rank.pagerank import Method, Norm, Normalisation, check_settings
 from centime.rank.pagerank import pagerank as importance
 from centime.rank.peak import peak_memory_bytes
@@ -179,6 +180,7 @@ def pagerank(
     vector: VectorName = "importance",
     bias: Bias | None = None,
     by: By = "page",
+    link_weight: str | Mapping[str, float] | None = None,
     normalise: Normalisation = "mean",
     stop_change: float | None = None,
     change_norm: Norm = "l1",
@@ -193,16 +195,20 @@ def pagerank(
     """Ranks a graph: the name of a graph file, a data frame, pairs, a mapping, an array, or a graph of another library.
 
     `bias` personalises importance, and is the set of pages that interest leads to. `by` ranks sites (hosts) or
-    registrable domains instead of pages. `start` is the vector to start from, such as yesterday's scores. `source`,
+    registrable domains instead of pages. `link_weight` weighs links by kind (`rank/link_weight.py`). `start` is the
+    vector to start from, such as yesterday's scores. `source`,
     `target` and `weight` are the columns of a table; `weight` is also the edge attribute of NetworkX and igraph.
     """
     # Settings are checked before a large file is read.
     check_settings(damping, error, method, normalise, stop_change, stable_top, change_norm)
     _check(vector, by, method, bias, normalise, (stop_change, stable_top, start))
+    weights = None if link_weight is None else check_weights(link_weight, by)
     began = time.perf_counter()
     named = as_graph(graph, weight, source=source, target=target)
     read = time.perf_counter()
-    if by != "page":
+    if weights is not None:
+        named = weighed(named, weights, by)
+    elif by != "page":
         # The list of public suffixes takes long to load, and ranking pages does not need it.
         from centime.rank.site import site_graph
 

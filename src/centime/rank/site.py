@@ -38,7 +38,7 @@ def site_graph(named: NamedGraph, by: str = "host", internal: float = 0.0) -> Na
     if named.names is None:
         raise BadInput("the pages of the graph have no names, so their sites are unknown")
     site_of, names = sites_of(named.names, by)
-    return NamedGraph(_joined(named.graph, site_of, len(names), internal), names)
+    return NamedGraph(joined(named.graph, site_of, len(names), internal), names)
 
 
 def sites_of(names: PageNames, by: str) -> tuple[Targets, PageNames]:
@@ -76,8 +76,10 @@ def registrable_domain(host: str, suffixes: PublicSuffixList) -> str:
     return host
 
 
-def _joined(graph: Graph, site_of: Targets, sites: int, internal: float) -> Graph:
-    """Adds up the links between sites, with one counter per target site, one source site after the other."""
+def joined(graph: Graph, site_of: Targets, sites: int, internal: float = 0.0) -> Graph:
+    """The graph of `sites` sites, whose pages `site_of` names. Links are added up with one counter per target site, one
+    source site after the other.
+    """
     order = np.argsort(site_of, kind="stable").astype(np.int32)
     ends = np.zeros(sites + 1, dtype=np.int64)
     np.cumsum(np.bincount(site_of, minlength=sites), out=ends[1:])

@@ -16,6 +16,11 @@ class TestWeb:
         self._served = served
 
     @property
+    def box(self) -> WebBox:
+        """The truth about the web: its links, importance and changes."""
+        return self._served.webbox
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Settings of a crawl of this web: keywords for `centime.Crawl`. The truth is about pages that links lead to,
         so sitemaps are left alone.

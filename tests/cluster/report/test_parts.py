@@ -1,6 +1,7 @@
 """Reports of a crawl in partitions are those of the same crawl in one folder."""
 
 import io
+import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from centime import open_crawl
+from centime import open_crawl, pagerank
 from centime.cli.main import app
 from centime.cluster.opening import owner_of
 from centime.cluster.report.parts import Parts, parts_of
 from centime.crawl.report.graph import crawl_graph
-from centime.model.errors import UnknownPage
+from centime.model.errors import BadInput, UnknownPage
 from centime.model.ids import PageId
 from tests.cluster.crawled import Crawled
 
@@ -104,6 +105,31 @@ def test_exports_have_the_pages_and_links_of_all_partitions(crawled: Crawled, tm
     assert tables[0] == tables[1]
 
 
+def test_sites_are_ranked_and_selected_alike_in_partitions(crawled: Crawled, tmp_path: Path) -> None:
+    plain, cluster = both(crawled)
+    found, expected = (parts.top(9, "site-importance") for parts in (cluster, plain))
+    assert found["certified_error"] <= 1e-8
+    scores = [{row["site"]: row["site_importance"] for row in report["top"]} for report in (found, expected)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+    ranking = pagerank(crawl_graph(cluster.linked), by="site", error=1e-10)
+    assert scores[0] == pytest.approx(ranking.to_dict(), abs=1e-6)
+    both_selected = [parts.select(None, now=2e9) for parts in (cluster, plain)]
+    for one, other in zip(
+        *(sorted(made.facts["proposals"], key=lambda row: row["site"]) for made in both_selected), strict=True
+    ):
+        assert one["importance"] == pytest.approx(other["importance"], abs=2e-3)
+        assert [one[name] for name in ("site", "pages", "found")] == [
+            other[name] for name in ("site", "pages", "found")
+        ]
+    assert both_selected[0].sites.language == both_selected[1].sites.language == "en"
+    with pytest.raises(BadInput, match="no earlier importance"):
+        cluster.top(5, "rising")
+    (tmp_path / "sites.txt").write_text("# one of them\nsite1.localhost\n")
+    cluster.export("jsonl", tmp_path / "texts.jsonl", lambda done: None, sites=tmp_path / "sites.txt")
+    urls = [json.loads(line)["url"] for line in (tmp_path / "texts.jsonl").read_text().splitlines()]
+    assert {url.split("/")[2].split(":")[0] for url in urls} == {"site1.localhost"}
+
+
 def test_a_search_finds_the_pages_of_all_partitions(crawled: Crawled) -> None:
     plain, cluster = both(crawled)
     word = plain.readers[0].shard.pages.texts.get(PageId(0)).split("/")[2].split(".")[0]
@@ -188,7 +214,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _index(package: zipfile.ZipFile) -> list[bytes]:
-    return package.read("indexes/index.cdxj").splitlines()
+    return package.read("indexes/index.cdx").splitlines()
 
 
 def test_python_programs_open_a_crawl_in_partitions_as_any_other(crawled: Crawled) -> None:

@@ -114,7 +114,7 @@ def test_the_archive_is_one_warc_file_or_one_package(library: Library, tmp_path:
             data = package.read(resource["path"])
             assert (resource["bytes"], resource["hash"]) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")
         assert all(one.compress_type == zipfile.ZIP_STORED for one in package.infolist() if "archive" in one.filename)
-        lines = package.read("indexes/index.cdxj").splitlines()
+        lines = package.read("indexes/index.cdx").splitlines()
         assert lines == sorted(lines)
         for line in lines:
             capture = json.loads(line.split(b" ", 2)[2])
@@ -191,7 +191,7 @@ def test_stored_versions_are_records_of_an_archive(tmp_path: Path, capsys: pytes
     ]
     assert run(main.app, [*command, "wacz", "-o", str(tmp_path / "c.wacz")]) == 0
     with zipfile.ZipFile(tmp_path / "c.wacz") as package:
-        assert len(package.read("indexes/index.cdxj").splitlines()) == 3
+        assert len(package.read("indexes/index.cdx").splitlines()) == 3
 
 
 def test_a_crawl_without_bodies_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

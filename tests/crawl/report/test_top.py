@@ -89,11 +89,14 @@ def test_reports_of_a_ledger_without_certified_errors_work(ledger: str, tmp_path
 
 
 def test_an_unknown_column_or_a_negative_count_is_refused(small: CrawlReader) -> None:
-    with pytest.raises(BadSetting, match="importance, interest, worth, change or errors, not by 'age'"):
+    with pytest.raises(
+        BadSetting,
+        match="importance, rising, interest, worth, change or errors, sites also by site-importance, not by 'age'",
+    ):
         top_pages(small, 1, "age")
     with pytest.raises(BadSetting, match="not -1"):
         top_pages(small, -1)
-    for order in set(ORDERS) - {"interest"}:
+    for order in set(ORDERS) - {"interest", "rising"}:
         assert top_pages(small, 0, order)["top"] == []
 
 

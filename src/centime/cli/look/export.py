@@ -41,6 +41,12 @@ def _export(
     text: Annotated[
         bool, typer.Option("--text", help="With parquet: the texts of stored pages instead of all known pages.")
     ] = False,
+    sites: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Only stored pages of the sites in a file: a host name or *.domain in each line."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Writes the pages, links or texts of a crawl to a file.
@@ -59,6 +65,7 @@ def _export(
       centime export museum --format csv -o - | gzip > pages.csv.gz
       centime export museum --format edges -o museum.txt.gz && centime rank museum.txt.gz
       centime export museum --format jsonl -o - | head -1
+      centime export museum --format wacz --sites keep.txt -o keep.wacz
       centime export museum --format git -o - | git -C museum.git fast-import
     """
     from centime.cluster.opening import check_any_folder
@@ -74,6 +81,6 @@ def _export(
         raise BadInput(f"a terminal cannot show {form.capitalize()}; give --format csv or jsonl, or a file")
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
         parts = parts_of(folder)
-        facts = parts.export(form, path, lambda done: step(done, f"writing {path.name}"), text=text)
+        facts = parts.export(form, path, lambda done: step(done, f"writing {path.name}"), text=text, sites=sites)
     if path != STANDARD_OUTPUT:
         show({**facts, "time_seconds": round(perf_counter() - started, 3)}, as_json=as_json)

@@ -17,7 +17,18 @@ def check_divided(options: dict[str, Any], cluster: str) -> None:
 
     if nodes_of(cluster) is None:
         raise BadSetting(f"--cluster {cluster}: a ranking is divided among processes of this machine; give local:N")
-    for name in ("vector", "bias", "by", "normalise", "stop_change", "stable_top", "change_norm", "memory", "figure"):
+    for name in (
+        "vector",
+        "bias",
+        "by",
+        "link_weight",
+        "normalise",
+        "stop_change",
+        "stable_top",
+        "change_norm",
+        "memory",
+        "figure",
+    ):
         if options[name] != ALONE.get(name):
             raise BadSetting(f"--{name.replace('_', '-')} does not work with --cluster, which ranks importance by page")
     if options["threads"] is not None:

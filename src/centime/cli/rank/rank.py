@@ -65,6 +65,12 @@ def _rank(
     by: Annotated[
         str, typer.Option(metavar="KIND", help="What to rank: page, site (host) or domain (registrable).")
     ] = "page",
+    link_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND=X,...", help="Weigh links by kind: internal, external; with --by site or domain also dynamic."
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -118,6 +124,7 @@ def _rank(
       centime rank links.csv.gz
       centime rank cnr-2000.graph --error 1e-10 --json
       centime rank crawl.parquet --by site --top 50 -o sites.csv
+      centime rank crawl.parquet --by site --link-weight internal=0.3,dynamic=0.5
       centime rank crawl.parquet --vector interest --bias xml-pages.txt
       centime rank links.csv.gz --figure spread.png
       centime rank huge.graph --memory 400MB -o scores.parquet
@@ -138,6 +145,7 @@ def _rank(
         raise BadSetting("--figure does not work with --memory")
     check_figure(figure)
     options: dict[str, Any] = {"method": method, "vector": vector, "bias": bias, "by": by, "normalise": normalise}
+    options["link_weight"] = link_weight
     options |= {"stop_change": stop_change, "stable_top": stable_top, "change_norm": change_norm}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
     if memory is not None and is_crawl_folder(graph):
@@ -260,7 +268,7 @@ def _check_capped(options: dict[str, Any]) -> None:
         "vector": ("importance", "interest"),
         "by": ("page",),
     }
-    taken |= {"stop_change": (None,), "stable_top": (None,), "change_norm": ("l1",)}
+    taken |= {"link_weight": (None,), "stop_change": (None,), "stable_top": (None,), "change_norm": ("l1",)}
     for name, values in taken.items():
         if options[name] not in values:
             option = f"--{name.replace('_', '-')} {options[name]}"

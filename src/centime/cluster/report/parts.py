@@ -33,6 +33,7 @@ from centime.crawl.report.planning.believed import Believed, believed
 from centime.crawl.report.planning.plan import plan_of
 from centime.crawl.report.planning.waiting import LEVELS
 from centime.crawl.report.refused import refused_urls
+from centime.crawl.report.rising import without_errors
 from centime.crawl.report.statistics import all_statistics
 from centime.crawl.report.top import top_pages
 from centime.crawl.report.versions import with_sentences
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from centime.crawl.search.finding import CrawlSearch
     from centime.crawl.search.paths import CrawlPaths
     from centime.crawl.search.updating import Update
+    from centime.crawl.sites.selection import Selection
     from centime.search.searcher import FoundPage
 
 _log = logging.getLogger("centime.damage")
@@ -124,11 +126,17 @@ class Parts:
 
     # ---- reports
 
-    def top(self, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0) -> Facts:
-        """The first pages or sites."""
-        reports = [top_pages(reader, count, by, site=site, now=now) for reader in self.readers]
+    def top(self, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0, **more: Any) -> Facts:
+        """The first pages or sites (`top_pages`, `top_sites`)."""
+        if by == "site-importance":
+            from centime.crawl.sites.ranked import top_sites
+
+            return top_sites(self.linked, self.readers[0].settings.damping, count)
+        reports = [top_pages(reader, count, by, site=site, now=now, **more) for reader in self.readers]
         if not self.is_cluster:
             return reports[0]
+        if by == "rising":
+            reports = [without_errors(report) for report in reports]
         rows = sorted((row for one in reports for row in one.pop("top")), key=lambda row: _place(row, by))
         return merged_facts(reports) | self.errors | {"known": self.known, "by": by, "top": _ranked(rows[:count])}
 
@@ -186,9 +194,15 @@ class Parts:
         rows = sorted((row for one in reports for row in one.pop("urls")), key=lambda row: -(row["links"] or 0))
         return merged_facts(reports) | {"urls": rows[:count]}
 
-    def export(self, form: str, path: Path, step: Step, *, text: bool = False) -> Facts:
+    def export(self, form: str, path: Path, step: Step, *, text: bool = False, sites: Path | None = None) -> Facts:
         """Writes an export."""
-        return export(self.readers, self.linked, form, path, step, text=text)
+        return export(self.readers, self.linked, form, path, step, text=text, sites=sites)
+
+    def select(self, marks: Path | None, **wanted: Any) -> "Selection":
+        """The sites that are proposed to be kept (`select_sites`)."""
+        from centime.crawl.sites.selection import select_sites
+
+        return select_sites(self.readers, self.linked, marks, **wanted)
 
     def update_index(self, *, rebuild: bool, step: Step) -> "list[Update]":
         """Brings the index of each part up to date."""
@@ -377,6 +391,8 @@ def _place(row: dict[str, Any], by: str) -> tuple[float, ...]:
     """By what rows of `top` are sorted, as in one folder."""
     if by == "change":
         return -row["changes_per_visit"], -row["changes"]
+    if by == "rising":
+        return (-row["rise"],)
     if by == "errors" and "failing" in row:
         return (-row["failing"],)
     if by == "worth" and "level" in row:

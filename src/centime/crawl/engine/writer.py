@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
+import numpy as np
+
 from centime.crawl.engine.assembly import Arrays, object_state, shard_state
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.notify.delivering import acts_here
@@ -17,10 +19,12 @@ from centime.processes.background import Background, in_background
 from centime.processes.clock import RunClock
 from centime.shard.shard import Shard
 from centime.store.folder import CrawlFolder
+from centime.store.milestones import write_milestones
 from centime.store.snapshot import Named, facts_of_all, write_snapshot
 
 REPLAY_SECONDS = 5.0  # a snapshot is due when applying the frames after the last one took this long
 MOST_REPLAY_SECONDS = 10.0  # the crawl waits for a snapshot under way once it is this far behind
+BATCH = 1 << 20  # pages whose importance is computed at once
 MOST_GARBAGE = 0.5  # share of unused bytes in the file of rows at which it is compacted
 
 
@@ -110,6 +114,7 @@ class CrawlWriter(CrawlState):
         self._writing = in_background(lambda: self._write_apart(objects))
 
     def _write(self) -> None:
+        self._write_milestones()
         self.shard.pages.sync()
         facts, arrays = shard_state(self.shard)
         write_snapshot(self.folder.snapshots, facts, arrays)
@@ -119,6 +124,7 @@ class CrawlWriter(CrawlState):
         parent changes, takes memory twice.
         """
         shard = self.shard
+        self._write_milestones()
         facts, arrays = shard_state(shard, objects)
         del shard.placement, shard.ledger
 
@@ -129,6 +135,16 @@ class CrawlWriter(CrawlState):
             shard.pages.sync()  # before the snapshot, which refers to these files, gets its name
 
         write_snapshot(self.folder.snapshots, facts, given_up())
+
+    def _write_milestones(self) -> None:
+        shard = self.shard
+        count = shard.pages.count
+        if count:
+            error = None if shard.settings.partitions > 1 else shard.ledger.error()  # of a part alone nothing follows
+            parts = (
+                shard.ledger.importance(np.arange(begin, min(count, begin + BATCH))) for begin in range(0, count, BATCH)
+            )
+            write_milestones(self.folder.path, shard.pages.last_time(), error, parts)
 
     def _finish(self) -> None:
         if self._writing is None:

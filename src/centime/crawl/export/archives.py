@@ -3,7 +3,7 @@
 Both are copies of the records as they were stored. Of stored versions (`--keep versions`) records are made first, in a
 folder for the time being: their heads have the status and the Content-Type, which is what is stored of them. Of a file
 that a crawl is writing, the records that its index names are copied. A WACZ is a ZIP file: `archive/` has the WARC
-files, `indexes/index.cdxj` all captures in order, and `pages/pages.jsonl` the pages with their titles.
+files, `indexes/index.cdx` all captures in order, and `pages/pages.jsonl` the pages with their titles.
 """
 
 import hashlib
@@ -104,7 +104,8 @@ def write_wacz(
                 _stepped(_read(path, size), lambda done: step(done / total)),
                 resources,
             )
-        _add(package, "indexes/index.cdxj", heapq.merge(*map(_sorted_lines, indexes)), resources)
+        # pywb takes an index whose name ends in .cdx and no other, although its lines are CDXJ
+        _add(package, "indexes/index.cdx", heapq.merge(*map(_sorted_lines, indexes)), resources)
         _add(package, "pages/pages.jsonl", _pages(corpora), resources)
         about = {
             "profile": "data-package",

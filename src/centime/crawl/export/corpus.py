@@ -56,8 +56,11 @@ class CorpusRow:
 class Corpus:
     """The rows of a crawl; `unreadable` counts the bodies that could not be read."""
 
-    def __init__(self, opened: CrawlState, step: Step = lambda share: None) -> None:
+    def __init__(
+        self, opened: CrawlState, step: Step = lambda share: None, chosen: Callable[[str], bool] = lambda url: True
+    ) -> None:
         self._opened = opened
+        self._chosen = chosen  # which URLs count
         self._step = step
         self.rows = 0
         self.unreadable = 0
@@ -74,7 +77,7 @@ class Corpus:
         source = StoredBodies(self._opened)
         for body in source.every():
             self._step(1 / source.count)
-            if not wanted[body.page]:
+            if not wanted[body.page] or not self._chosen(body.url):
                 continue
             try:
                 data, content_type = source.read(body)

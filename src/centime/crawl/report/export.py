@@ -54,19 +54,23 @@ def export(
     step: Callable[[float], None] = lambda done: None,
     *,
     text: bool = False,
+    sites: Path | None = None,
 ) -> dict[str, Any]:
     """Writes the export of a crawl, or of all its partitions; returns what was written. `step` receives each further
-    share of the work. `text` makes `parquet` the table of texts.
+    share of the work. `text` makes `parquet` the table of texts. `sites` is a file that names the sites of which stored
+    pages are written.
     """
     if text and form != "parquet":
         raise BadSetting(f"--text is for the format parquet, not for {form}")
+    if sites is not None and not (form in BODIES or text):
+        raise BadSetting(f"--sites chooses stored pages, and the format {form} has all pages that are known")
     pages = linked.count
     if not pages:
         raise BadInput(f"{linked.name}: the crawl knows no page yet, so there is nothing to export")
     if form in BODIES or text:
         from centime.crawl.export.exporting import export_bodies
 
-        return export_bodies(states, Path(linked.name).resolve().name, form, path, step)
+        return export_bodies(states, Path(linked.name).resolve().name, form, path, step, sites)
     facts: dict[str, Any] = {"pages": pages}
     files = [path]
     if form in ONE_FILE:

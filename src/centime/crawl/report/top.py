@@ -1,4 +1,5 @@
-"""The first pages, or sites, by importance, interest (`interest.py`), worth (what is fetched next), changes or errors.
+"""The first pages, or sites, by importance, how it rises (`rising.py`), interest (`interest.py`), worth (what is
+fetched next), changes or errors.
 
 Importance has two error bounds (`ledger/exact.py`): over all pages, |x - x*|_1 / N is at most the certified error; and
 no page, nor the sum of any set of pages such as a site, is wrong by more than half of that times N, because x and x*
@@ -15,6 +16,7 @@ from centime.crawl.report.interest import interest_facts, top_by_interest
 from centime.crawl.report.opening import moment
 from centime.crawl.report.planning.freshness import DAY
 from centime.crawl.report.planning.waiting import LEVELS, REASONS, Waiting
+from centime.crawl.report.rising import top_rising
 from centime.crawl.report.sorting import first_by, hosts_of_all
 from centime.crawl.report.visits import KINDS, OUTCOMES, PRESENT, REDIRECTS, kinds_of, last_visits
 from centime.frontier.kind import REFRESH
@@ -22,17 +24,28 @@ from centime.model.errors import BadSetting
 from centime.model.ids import PageId, host_ids
 from centime.model.outcome import Outcome
 
-ORDERS = ("importance", "interest", "worth", "change", "errors")
+ORDERS = ("importance", "rising", "interest", "worth", "change", "errors")
 
 Rows = list[dict[str, Any]]
 
 
 def top_pages(
-    opened: CrawlState, count: int, by: str = "importance", *, site: bool = False, now: float = 0.0
+    opened: CrawlState,
+    count: int,
+    by: str = "importance",
+    *,
+    site: bool = False,
+    now: float = 0.0,
+    since: float = DAY,
 ) -> dict[str, Any]:
-    """The first `count` pages, or sites, by one of ORDERS, and the error bounds."""
+    """The first `count` pages, or sites, by one of ORDERS, and the error bounds; rising over the last `since`
+    seconds.
+    """
     if by not in ORDERS:
-        raise BadSetting(f"pages are sorted by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not by {by!r}")
+        raise BadSetting(
+            f"pages are sorted by {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, "
+            f"sites also by site-importance, not by {by!r}"
+        )
     if count < 0:
         raise BadSetting(f"the number of pages to show must be 0 or more, not {count}")
     rows: Rows
@@ -40,6 +53,9 @@ def top_pages(
         return {"known": opened.shard.pages.count, **interest_facts(opened), "by": by} | {
             "top": top_by_interest(opened, count, site=site)
         }
+    if by == "rising":
+        rising = top_rising(opened, count, importance_of_ranked(opened), site=site, since=since)
+        return {"known": opened.shard.pages.count, **errors_of(opened)} | rising
     match by, site:
         case "importance", False:
             rows = _important(opened, count)
