@@ -23,7 +23,6 @@ from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import request_from_dict
 
-from centime.crawl.engine.loop import SYNC_SECONDS
 from centime.crawl.imports.finding import Finding
 from centime.discover.canonical import canonical
 from centime.model.address import fingerprint
@@ -37,6 +36,7 @@ from centime.store.folder import SCRAPY
 
 BATCH = 64  # visits that are imported at once
 BATCH_SECONDS = 0.25  # after which fewer are
+SYNC_SECONDS = 5.0  # between two waits for the disk, which only a power failure needs
 PICKLE = 4
 UNPICKLABLE = (ValueError, TypeError, AttributeError, pickle.PicklingError)  # what Scrapy's disk queues expect, too
 
