@@ -81,7 +81,9 @@ class Login(scrapy.Spider):
         self.start_urls = [f"{site}/login"]
 
     def parse(self, response: TextResponse) -> Iterator[Any]:  # type: ignore[override]
-        yield FormRequest.from_response(response, formdata={"user": "ada"}, callback=self.entered, meta={"step": (1, 2)})
+        yield FormRequest.from_response(
+            response, formdata={"user": "ada"}, callback=self.entered, meta={"step": (1, 2)}
+        )
 
     def entered(self, response: TextResponse) -> Iterator[Any]:
         yield {"entered": response.css("p::text").get(), "step": list(response.meta["step"])}

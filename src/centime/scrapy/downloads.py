@@ -6,7 +6,7 @@ Scrapy sends no signal when it has finished a request, so its own sets are read:
     downloader.active             until the response is there, middlewares included
     downloader.slots              the same by slot, behind the middlewares; and what waits there for a delay
 
-Trap: `_slot` is private; tests/scrapy/test_scheduler.py fails when it vanishes.
+Trap: `_slot` is private. When it vanishes, the scheduler warns, and tests/scrapy/test_spiders.py fails.
 """
 
 from collections.abc import Iterable

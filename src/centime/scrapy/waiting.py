@@ -131,6 +131,9 @@ class WaitingRequests:
         if slot.name not in self._busy and best != slot.offered:
             slot.offered = best
             heappush(self._idle, (best, slot.name))
+            if len(self._idle) > 3 * len(self._slots) + STALE_ENTRIES:
+                self._idle = [(one.offered, one.name) for one in self._slots.values() if one.offered is not None]
+                heapify(self._idle)
 
     def _best_idle(self) -> _Slot | None:
         idle = self._idle
