@@ -1,5 +1,6 @@
 """The scheduler, given requests as Scrapy's engine gives them, over several runs in one folder."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -198,13 +199,16 @@ def test_links_raise_the_importance_of_requests_that_wait(tmp_path: Path) -> Non
         run.downloader.domain_concurrency = 1
         pages = [f"http://a.test/{number}" for number in range(8)]
         run.add("http://a.test/seed")
-        for links in (pages, [pages[6], pages[7]], [pages[7]]):
+        order = []
+        for links in (pages, [pages[6], pages[5], pages[7]], [pages[7]], [pages[6]]):
             request = run.next()
             assert request is not None
+            order.append(request.url)
             run.visit(request, *links)
             run.scheduler._end([request])
             run.scheduler._import()
-        assert run.crawl()[:2] == [pages[7], pages[6]]
+        assert order == ["http://a.test/seed", pages[0], pages[5], pages[7]]
+        assert run.crawl() == [pages[6], *pages[1:5]]
 
 
 def test_host_that_is_busy_does_not_hold_up_another(tmp_path: Path) -> None:
@@ -294,12 +298,17 @@ def test_full_disk_closes_the_spider_and_loses_nothing(
     def full(*_: object) -> None:
         raise NoRoom("requests.log: the disk is full")
 
-    with monkeypatch.context() as patch:
-        patch.setattr("centime.scrapy.request_log.write_whole", full)
+    async def fill() -> None:
         assert run.add(B) == [False]
         assert run.next() is None
         assert not run.scheduler.has_pending_requests()
-        assert "the disk is full" in caplog.text
+        await asyncio.sleep(0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("centime.scrapy.request_log.write_whole", full)
+        asyncio.run(fill())
+    assert "the disk is full" in caplog.text
+    assert run.closed_for == "centime_failed"
     run.kill()
     with _running(tmp_path / "c") as again:
         assert again.crawl() == [A]

@@ -20,6 +20,7 @@ from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import request_from_dict
 
@@ -354,8 +355,6 @@ class Scheduler(BaseScheduler):
         logger.critical("%s. The spider is closed; run it again to continue", trouble, extra={"spider": self._spider})
         engine: Any = self.crawler.engine
         if engine is not None:
-            from scrapy.utils.defer import deferred_from_coro
-
             deferred_from_coro(engine.close_spider_async(reason="centime_failed"))
 
     def _count(self, name: str, count: int = 1) -> None:
