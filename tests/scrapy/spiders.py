@@ -4,14 +4,18 @@ they have found: python -m tests.scrapy.spiders FOLDER URL SETTINGS NAME ...
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
+from scrapy.downloadermiddlewares import cookies
+from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.http import FormRequest, Response, TextResponse
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+from tldextract import TLDExtract
 
 QUIET = {
     "ADDONS": {"centime.scrapy.Addon": 500},
@@ -128,6 +132,8 @@ SPIDERS = {kind.name: kind for kind in (Quotes, Rules, Listed, Login, Grid)}
 
 def main(folder: str, url: str, settings: str, *names: str) -> None:
     """Runs spiders; prints their items and statistics as JSON."""
+    warnings.simplefilter("ignore", ScrapyDeprecationWarning)  # of forms, which many projects have
+    cookies._split_domain = TLDExtract(suffix_list_urls=())  # it would fetch a list from elsewhere
     process = CrawlerProcess(QUIET | json.loads(settings))
     found: dict[str, list[Any]] = {name: [] for name in names}
     crawlers = {}

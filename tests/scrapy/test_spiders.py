@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,9 +13,12 @@ import pytest
 
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import read_crawl
+from centime.store.folder import SCRAPY
 from tests.scrapy.site import GRID, Site, site
 
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install centime[scrapy]")
+
+from centime.scrapy.request_log import RequestLog
 
 pytestmark = pytest.mark.slow
 
@@ -94,13 +98,19 @@ def test_killed_spider_loses_nothing_and_repeats_only_what_was_under_way(tmp_pat
         finally:
             killed.kill()
             killed.wait()
-        before = dict(server.hits)
+        before = Counter(server.hits)
+        log = RequestLog(tmp_path / "grid" / SCRAPY)
+        left = {request.url.removeprefix(server.url) for request, _ in log.waiting.values()}
+        log.close()
+        done = {path.split()[1] for path in before} - left
+        assert done
         reactor = "twisted.internet.selectreactor.SelectReactor"
         found = _run(tmp_path, server, "grid", TWISTED_REACTOR=reactor)
         assert len(server.hits) == GRID
-        again = [path for path, hits in server.hits.items() if hits > 1 and path in before]
-        assert len(again) <= 4 + 1  # CONCURRENT_REQUESTS, and one that was finished while the process was killed
-        assert max(server.hits.values()) <= 2
+        after = {path.split()[1] for path in server.hits - before}
+        assert left <= after
+        assert not after & done
+        assert max(server.hits[f"GET /grid/{number}"] for number in range(1, GRID)) <= 2
         stats = found["stats"]["grid"]
         assert stats["centime/resumed"] > 0
         assert stats["finish_reason"] == "finished"

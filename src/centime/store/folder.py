@@ -77,7 +77,8 @@ def _is_unused(path: Path) -> bool:
     the queue of a Scrapy project.
     """
     return all(
-        entry.name in (*BEGUN, SCRAPY) or (entry.name in PARTS and entry.is_dir() and all(map(_is_empty, list_folder(entry))))
+        entry.name in (*BEGUN, SCRAPY)
+        or (entry.name in PARTS and entry.is_dir() and all(map(_is_empty, list_folder(entry))))
         for entry in list_folder(path)
     )
 
