@@ -8,12 +8,12 @@ import pytest
 import scrapy.core.scheduler
 from scrapy.settings import default_settings
 
-from centime.scrapy import Scheduler, SpiderMiddleware
+from centime.scrapy import Scheduler
 
 own: Any = scrapy.core.scheduler
 own.Scheduler = Scheduler
 default_settings.SCHEDULER = "centime.scrapy.Scheduler"
-default_settings.SPIDER_MIDDLEWARES = {SpiderMiddleware: 10}
+default_settings.SPIDER_MIDDLEWARES = {"centime.scrapy.SpiderMiddleware": 10}
 
 
 @pytest.fixture(autouse=True)

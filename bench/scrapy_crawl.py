@@ -59,4 +59,5 @@ def main(kind: str, port: str, folder: str, pages: int, warm: int) -> tuple[int,
 if __name__ == "__main__":
     if sys.argv[6] == "1":
         compile_at_once()
-    print(json.dumps(main(*sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5]))))
+    kind, port, folder, pages, warm = sys.argv[1:6]
+    print(json.dumps(main(kind, port, folder, int(pages), int(warm))))

@@ -77,9 +77,8 @@ class _Handler(BaseHTTPRequestHandler):
             return 200, "text/html", f"<h3>author {found[1]}</h3>"
         if found := re.fullmatch(r"/grid/(\d+)", path):
             n = int(found[1])
-            links = {(n * 2 + 1) % GRID, (n * 3 + 1) % GRID, (n + 1) % GRID, n // 2} - {
-                0
-            }  # a start request is not filtered
+            links = {(n * 2 + 1) % GRID, (n * 3 + 1) % GRID, (n + 1) % GRID, n // 2}
+            links.discard(0)  # start requests are not filtered
             return 200, "text/html", "".join(f'<a href="/grid/{link}">{link}</a>' for link in sorted(links))
         if path == "/sitemap.xml":
             listed = "".join(f"<url><loc>{self.server.url}/author/{n}</loc></url>" for n in range(3))

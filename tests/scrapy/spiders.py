@@ -12,7 +12,7 @@ import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.downloadermiddlewares import cookies
 from scrapy.exceptions import ScrapyDeprecationWarning
-from scrapy.http import FormRequest, Response, TextResponse
+from scrapy.http import FormRequest
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 from tldextract import TLDExtract
@@ -34,13 +34,13 @@ class Quotes(scrapy.Spider):
         super().__init__()
         self.start_urls = [f"{site}/quotes/1"]
 
-    def parse(self, response: TextResponse) -> Iterator[Any]:  # type: ignore[override]
+    def parse(self, response: Any) -> Iterator[Any]:
         for quote in response.css("div.quote"):
             yield {"text": quote.css("span::text").get()}
         yield from response.follow_all(css="a.author", callback=self.parse_author)
         yield from response.follow_all(css="a.next", callback=self.parse)
 
-    def parse_author(self, response: TextResponse) -> Iterator[Any]:
+    def parse_author(self, response: Any) -> Iterator[Any]:
         yield {"author": response.css("h3::text").get()}
 
 
@@ -57,7 +57,7 @@ class Rules(CrawlSpider):
         super().__init__()
         self.start_urls = [f"{site}/quotes/1"]
 
-    def parse_author(self, response: TextResponse) -> Iterator[Any]:
+    def parse_author(self, response: Any) -> Iterator[Any]:
         yield {"author": response.css("h3::text").get()}
 
 
@@ -70,7 +70,7 @@ class Listed(SitemapSpider):
         super().__init__()
         self.sitemap_urls = [f"{site}/sitemap.xml"]
 
-    def parse(self, response: TextResponse) -> Iterator[Any]:  # type: ignore[override]
+    def parse(self, response: Any) -> Iterator[Any]:
         yield {"author": response.css("h3::text").get()}
 
 
@@ -84,12 +84,12 @@ class Login(scrapy.Spider):
         self.site = site
         self.start_urls = [f"{site}/login"]
 
-    def parse(self, response: TextResponse) -> Iterator[Any]:  # type: ignore[override]
+    def parse(self, response: Any) -> Iterator[Any]:
         yield FormRequest.from_response(
             response, formdata={"user": "ada"}, callback=self.entered, meta={"step": (1, 2)}
         )
 
-    def entered(self, response: TextResponse) -> Iterator[Any]:
+    def entered(self, response: Any) -> Iterator[Any]:
         yield {"entered": response.css("p::text").get(), "step": list(response.meta["step"])}
         yield scrapy.Request(
             f"{self.site}/headers",
@@ -101,11 +101,11 @@ class Login(scrapy.Spider):
         yield scrapy.Request(f"{self.site}/missing", errback=self.failed, callback=self.headers, cb_kwargs={"left": 0})
         yield scrapy.Request(f"{self.site}/moved", callback=self.moved)
 
-    def headers(self, response: TextResponse, left: int) -> Iterator[Any]:
+    def headers(self, response: Any, left: int) -> Iterator[Any]:
         sent = response.json()
         yield {"own": sent["X-Own"], "cookie": sent["Cookie"], "left": left}
 
-    def moved(self, response: Response) -> Iterator[Any]:
+    def moved(self, response: Any) -> Iterator[Any]:
         yield {"moved": response.url.removeprefix(self.site)}
 
     def failed(self, failure: Any) -> Iterator[Any]:
@@ -122,7 +122,7 @@ class Grid(scrapy.Spider):
         super().__init__()
         self.start_urls = [f"{site}/grid/0"]
 
-    def parse(self, response: TextResponse) -> Iterator[Any]:  # type: ignore[override]
+    def parse(self, response: Any) -> Iterator[Any]:
         yield {"page": response.url.rpartition("/")[2]}
         yield from response.follow_all(css="a")
 

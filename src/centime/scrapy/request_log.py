@@ -150,7 +150,7 @@ class RequestLog:
     def flush(self) -> None:
         """Gives all frames to the system."""
         if self._buffer:
-            write_whole(self._handle, self._buffer, self._length, self.path)
+            write_whole(self._handle, bytes(self._buffer), self._length, self.path)
             self._length += len(self._buffer)
             self._buffer.clear()
 
