@@ -52,7 +52,7 @@ def speed() -> Iterator[Figure]:
 def tests() -> Iterator[Figure]:
     """How many of Scrapy's own tests of schedulers pass."""
     with tempfile.TemporaryDirectory() as folder:
-        fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation"]
+        fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         wanted = f"scrapy=={version('scrapy')}"
         subprocess.run([*fetch, "--no-binary", "scrapy", "--dest", folder, wanted], check=True, stdout=sys.stderr)
         (packed,) = Path(folder).glob("*.tar.gz")
