@@ -214,6 +214,8 @@ class Scheduler(BaseScheduler):
         self._waiting.add(one)
         if one.url:
             self._unplaced.append(one)
+            if len(self._unplaced) > 2 * len(self._waiting) + BATCH:  # nothing is imported
+                self._unplaced = [one for one in self._unplaced if not one.taken]
 
     def _pickled(self, request: Request) -> bytes | None:
         try:
