@@ -125,6 +125,7 @@ def _crawl(kind: str, port: str, folder: str, *, compiles: bool = False) -> floa
     ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     pages, cpu = json.loads(done.stdout)
+    assert pages >= PAGES - WARM, f"{kind}: {pages} pages after the first {WARM}"
     return float(pages / cpu)
 
 

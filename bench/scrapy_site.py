@@ -39,10 +39,11 @@ async def serve(seed: int, pages: int) -> None:
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    server = await asyncio.start_server(answer, [f"127.0.0.{1 + host}" for host in range(HOSTS)], 0)
-    port = int(server.sockets[0].getsockname()[1])
+    first = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = int(first.sockets[0].getsockname()[1])
+    others = [await asyncio.start_server(answer, f"127.0.0.{1 + host}", port) for host in range(1, HOSTS)]
     print(port, flush=True)
-    await server.serve_forever()
+    await asyncio.gather(*(server.serve_forever() for server in (first, *others)))
 
 
 if __name__ == "__main__":
