@@ -61,7 +61,7 @@ def tests() -> Iterator[Figure]:
         (source,) = (path for path in Path(folder).iterdir() if path.is_dir())
         plugins = Path(folder) / "plugins"
         needed = ["pytest-twisted", "greenlet", "decorator"]  # of Scrapy's tests; they stay out of this environment
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", plugins, *needed]
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(plugins), *needed]
         subprocess.run(install, check=True, stdout=sys.stderr)
         plugin = source / "centime_in_place.py"
         plugin.write_text(CONFORMANCE.read_text())
