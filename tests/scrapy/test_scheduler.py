@@ -47,7 +47,7 @@ class _Run:
             close_spider_async=self._close_spider,
         )
         self.middleware = SpiderMiddleware.from_crawler(self.crawler)
-        self.scheduler = Scheduler.from_crawler(self.crawler)
+        self.scheduler = Scheduler(self.crawler, steady=lambda: 0.0)
         self.scheduler.open(self.spider)
 
     async def _close_spider(self, *, reason: str) -> None:

@@ -36,7 +36,7 @@ from centime.scrapy.waiting import WaitingRequest, WaitingRequests
 from centime.store.folder import SCRAPY
 
 BATCH = 64  # visits that are imported at once
-BATCH_SECONDS = 0.25  # after which fewer are
+BATCH_SECONDS = 0.5  # after which fewer are
 SYNC_SECONDS = 5.0  # between two waits for the disk, which only a power failure needs
 PICKLE = 4
 UNPICKLABLE = (ValueError, TypeError, AttributeError, pickle.PicklingError)  # what Scrapy's disk queues expect, too
