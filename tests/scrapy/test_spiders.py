@@ -90,6 +90,7 @@ def test_folder_of_a_spider_is_a_crawl_that_knows_its_pages_and_links(
     assert not check_crawl(folder).problems
 
 
+@pytest.mark.long
 def test_killed_spider_loses_nothing_and_repeats_only_what_was_under_way(tmp_path: Path) -> None:
     with site() as server:
         killed = subprocess.Popen(_command(tmp_path, server, "grid"), stdout=subprocess.DEVNULL)
