@@ -14,6 +14,7 @@
     figures.bin       figures over time, for people: figures.py
     orders.jsonl      the last commands, for people: crawl/commands/order_log.py
     hubs.json         the hubs that feeds announce, for the window: crawl/engine/hub_list.py
+    scrapy/           the queue of a Scrapy project: scrapy/request_log.py
     truth.json        of a simulated web: what is true, for the window: crawl/report/truth.py
 
 Only its owner can read what is written here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
@@ -46,6 +47,7 @@ ABOUT = "centime.json"
 COPY = "centime.copy.json"
 CLUSTER = "cluster.json"  # of a folder whose crawl is divided into partitions (cluster/folder.py)
 MARK = "journal.mark"
+SCRAPY = "scrapy"  # the queue of requests of a Scrapy project (scrapy/request_log.py)
 BEGUN = (
     LOCK,
     OWNER,
@@ -71,9 +73,12 @@ def not_a_crawl(path: Path) -> str:
 
 
 def _is_unused(path: Path) -> bool:
-    """Whether a folder has nothing but what `create` makes first, because a process may have been killed there."""
+    """Whether a folder has nothing but what `create` makes first, because a process may have been killed there, and
+    the queue of a Scrapy project.
+    """
     return all(
-        entry.name in BEGUN or (entry.name in PARTS and entry.is_dir() and all(map(_is_empty, list_folder(entry))))
+        entry.name in (*BEGUN, SCRAPY)
+        or (entry.name in PARTS and entry.is_dir() and all(map(_is_empty, list_folder(entry))))
         for entry in list_folder(path)
     )
 
