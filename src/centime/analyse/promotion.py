@@ -29,13 +29,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from centime.analyse.support import LEAST_PAGES, Support, SupportSearch
+from centime.analyse.support import MOST_RIVALS, Support, SupportSearch
 from centime.analyse.transition import Pages, Transition, Vector, check, check_damping
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
 
 LEAST_GIVEN = 3.0  # times the mean score
-LEAST_OWN = 0.75
+LEAST_OWN = 0.9
+LEAST_AIMED = 0.07
+LEAST_SHARE = 0.25
+MOST_ENTERED = 0.1
+MOST_RETURNED = 0.5
+MOST_RULED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +87,13 @@ def promotions(walk: Transition, scores: Vector, damping: float) -> list[Promoti
     check(walk, scores, damping)
     turned = Graph(walk.offsets, walk.targets, walk.weights if len(walk.weights) else None).transpose()
     least = LEAST_GIVEN * float(scores.mean()) if walk.pages else 0.0
-    candidates = np.flatnonzero((np.diff(turned.offsets) >= LEAST_PAGES) & (scores >= least))
+    candidates = np.flatnonzero((np.diff(turned.offsets) > 0) & (scores >= least))
     search = SupportSearch(walk, turned, scores, damping)
     groups: list[list[Support]] = []
     group_of = np.full(walk.pages, -1, dtype=np.int64)
     for target in candidates[np.argsort(-scores[candidates], kind="stable")].tolist():
         found = search.around(target)
-        if found is None or found.given < least or found.own < LEAST_OWN:
+        if found is None or found.given < least or not _promotes(found, float(scores[target]), damping):
             continue
         known, count = np.unique(group_of[found.supporters], return_counts=True)
         group = int(known[count.argmax()]) if 2 * count.max() > len(found.supporters) else -1
@@ -98,6 +103,18 @@ def promotions(walk: Transition, scores: Vector, damping: float) -> list[Promoti
         groups[group].append(found)
         group_of[found.supporters] = group
     return sorted((_joined(group, walk, scores, damping) for group in groups), key=lambda promotion: -promotion.given)
+
+
+def _promotes(found: Support, score: float, damping: float) -> bool:
+    """Whether the supporters of a target promote it, and are no site that readers come to and walk through."""
+    return (
+        found.own >= LEAST_OWN
+        and found.given >= max(LEAST_AIMED * (1.0 - damping) * len(found.supporters), LEAST_SHARE * score)
+        and found.entered <= MOST_ENTERED
+        and found.returned <= MOST_RETURNED
+        and found.rivals <= MOST_RIVALS
+        and found.ruled <= MOST_RULED
+    )
 
 
 def _joined(group: list[Support], walk: Transition, scores: Vector, damping: float) -> Promotion:
