@@ -41,7 +41,7 @@ from centime.analyse.transition import Pages, Transition, Vector
 from centime.model.graph import Graph
 from centime.model.kernel import Whole, kernel, part
 
-LEAST_PAGES = 20
+LEAST_PAGES = 25
 LEAST_LEAD = 0.002
 FARTHEST = 10_000
 """At most so many pages are gathered that do not link to the target themselves."""
@@ -360,9 +360,9 @@ def _way_back(
         for link in range(offsets[page], offsets[page + 1]):
             source = sources[link]
             if not inside[source]:
-                received += paid[source] * (weights[link] if weighted else 1.0)
-                # A page known mostly from the supporters, or not at all, has no readers of its own either.
-                if 2.0 * known[source] <= offsets[source + 1] - offsets[source]:
+                # A page known mostly from the supporters is one of them in all but its lead.
+                if 2.0 * known[source] < offsets[source + 1] - offsets[source]:
+                    received += paid[source] * (weights[link] if weighted else 1.0)
                     enters = True
                     returns = returns or (seen[source] and source != target)
         entered += enters
