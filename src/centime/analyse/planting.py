@@ -19,7 +19,7 @@ Shapes for which no limit of the search was chosen (`HELD_OUT`):
 | shape | links of a page of C | pages |
 |---|---|---|
 | chains | the next page, every fourth the target | 60 to 500 |
-| mixed | as levels, and two random pages of the graph; three pages of the graph link to C | 60 to 500 |
+| mixed | as levels, and two random pages of the graph; three pages of the graph link to C | 300 to 800 |
 | popular | the target, and the same three to ten of the most linked pages of the graph | 60 to 120 for each of these |
 | alliance | as levels; the pages that link to the target also link to as many others of C | 60 to 500 |
 
@@ -45,8 +45,19 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Graph, graph_from_links
 
 SHAPES = ("star", "ring", "random", "hidden", "stolen", "levels", "tree", "camouflaged")
 HELD_OUT = ("chains", "mixed", "popular", "alliance")
-SMALLEST = {"star": 40, "ring": 40, "random": 80, "hidden": 120, "stolen": 80, "camouflaged": 60, "popular": 60}
-LARGEST = {"camouflaged": 120, "popular": 120} | dict.fromkeys(("star", "ring", "random", "hidden", "stolen"), 200)
+SMALLEST = {
+    "star": 40,
+    "ring": 40,
+    "random": 80,
+    "hidden": 120,
+    "stolen": 80,
+    "camouflaged": 60,
+    "popular": 60,
+    "mixed": 300,
+}
+LARGEST = {"camouflaged": 120, "popular": 120, "mixed": 800} | dict.fromkeys(
+    ("star", "ring", "random", "hidden", "stolen"), 200
+)
 SMALLEST_LEVELS, LARGEST_LEVELS = 60, 500
 LARGEST_OF_ALL = 1_200
 MOST_TARGETS = 3

@@ -38,7 +38,7 @@ import numpy as np
 
 from centime.analyse.planting import Community
 from centime.analyse.support import MOST_RIVALS, Support, SupportSearch
-from centime.analyse.transition import Pages, Transition, Vector, check, check_damping
+from centime.analyse.transition import Transition, Vector, check, check_damping
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
 

@@ -64,7 +64,7 @@ class Support:
     given: float
     """The part of the target's score that comes from their links."""
     received: float
-    """E_in of the supporters, in units of the default score."""
+    """E_in of the supporters, in units of the default score, but for pages known mostly from them."""
     entered: float
     """The share of the supporters that receive something from outside."""
     returned: float
@@ -359,12 +359,11 @@ def _way_back(
         enters, returns = False, False
         for link in range(offsets[page], offsets[page + 1]):
             source = sources[link]
-            if not inside[source]:
-                # A page known mostly from the supporters is one of them in all but its lead.
-                if 2.0 * known[source] < offsets[source + 1] - offsets[source]:
-                    received += paid[source] * (weights[link] if weighted else 1.0)
-                    enters = True
-                    returns = returns or (seen[source] and source != target)
+            # A page known mostly from the supporters is one of them in all but its lead.
+            if not inside[source] and 2.0 * known[source] < offsets[source + 1] - offsets[source]:
+                received += paid[source] * (weights[link] if weighted else 1.0)
+                enters = True
+                returns = returns or (seen[source] and source != target)
         entered += enters
         if returns:
             scratch.others[back] = page
