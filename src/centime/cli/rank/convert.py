@@ -10,7 +10,7 @@ from centime.cli.output import Json, is_standard_output, show
 from centime.cli.progress import progress
 from centime.model.errors import BadInput
 
-FORMATS = "edges, parquet, npz, mtx, webgraph, graphml or pajek"
+FORMATS = "edges, parquet, npz, mtx, webgraph, graphml, pajek, gml or dot"
 
 
 def register(app: typer.Typer) -> None:
@@ -35,9 +35,9 @@ def _convert(
     """Converts a graph file to another format.
 
     The file names give the formats: .txt .tsv .csv .dat .edges (one link per line), .parquet, .npz (SciPy), .mtx
-    (Matrix Market), .graph (WebGraph), .graphml and .net (Pajek), which are only read; text files may also end in .gz
-    or .zst. If B cannot hold the names of pages,
-    they are written to B.names. A WebGraph holds each link once: repeated links are merged, and their number is
+    (Matrix Market), .graph (WebGraph), and .graphml, .net (Pajek), .gml and .dot, which are only read; text
+    files may also end in .gz or .zst. If B cannot hold the names of pages, they are written to B.names.
+    A WebGraph holds each link once: repeated links are merged, and their number is
     reported. The graph is held in memory only if the formats require it.
 
     Examples:
