@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from centime.analyse.transition import Marks, Pages, Vector
 from centime.model.graph import Offsets, Targets, Weights
-from centime.model.kernel import Whole, part
+from centime.model.kernel import part
 
 HOPS = 3
 
@@ -33,7 +33,7 @@ class Scratch(NamedTuple):
 
 
 @part
-def reach(links: Rows, count: int, most: int, scratch: Scratch) -> Whole:
+def reach(links: Rows, count: int, most: int, scratch: Scratch) -> int:
     """Adds to the first `count` pages of `queue` all that they lead to; all of them are `seen`. Returns how many."""
     offsets, targets, _ = links
     inside, seen, queue, later = scratch.inside, scratch.seen, scratch.queue, scratch.later

@@ -39,7 +39,7 @@ import numpy as np
 from centime.analyse.reach import Rows, Scratch, forget, reach
 from centime.analyse.transition import Pages, Transition, Vector
 from centime.model.graph import Graph
-from centime.model.kernel import Whole, kernel, part
+from centime.model.kernel import kernel, part
 
 LEAST_PAGES = 25
 LEAST_LEAD = 0.002
@@ -91,11 +91,10 @@ class SupportSearch:
         self.paid = self.share * scores
         self.scores = scores
         pages = walk.pages
-        self.scratch = Scratch(
-            *(np.zeros(pages, dtype=np.bool_) for _ in range(2)),
-            *(np.zeros(pages) for _ in range(2)),
-            *(np.empty(pages, dtype=np.int64) for _ in range(4)),
-        )
+        marks = [np.zeros(pages, dtype=np.bool_) for _ in range(2)]
+        amounts = [np.zeros(pages) for _ in range(2)]
+        lists = [np.empty(pages, dtype=np.int64) for _ in range(4)]
+        self.scratch = Scratch(marks[0], marks[1], amounts[0], amounts[1], lists[0], lists[1], lists[2], lists[3])
 
     def around(self, target: int) -> Support | None:
         """The pages that support a target; None if there are too few."""
@@ -120,7 +119,7 @@ class SupportSearch:
 @kernel
 def _supporters(
     links: Rows, turned: Rows, share: Vector, paid: Vector, allowed: float, target: int, scratch: Scratch
-) -> Whole:
+) -> int:
     """Steps 1 to 3: returns the number of supporters in `members`."""
     inside, income, members, queue = scratch.inside, scratch.income, scratch.members, scratch.queue
     count = _gather(turned, share, target, scratch)
@@ -155,7 +154,7 @@ def _supporters(
 
 
 @part
-def _gather(turned: Rows, share: Vector, target: int, scratch: Scratch) -> Whole:
+def _gather(turned: Rows, share: Vector, target: int, scratch: Scratch) -> int:
     """Step 1: marks the pages `inside` and returns their number in `members`."""
     offsets, sources, weights = turned
     weighted = len(weights) > 0
@@ -225,7 +224,7 @@ def _cascade(links: Rows, paid: Vector, allowed: float, gone: int, scratch: Scra
 
 
 @part
-def _lead(links: Rows, turned: Rows, share: Vector, target: int, scratch: Scratch) -> Whole:
+def _lead(links: Rows, turned: Rows, share: Vector, target: int, scratch: Scratch) -> int:
     """Step 3: returns the number of pages in `queue` that lead to the target inside; their leads are in `amount`."""
     inside, seen, lead, queue = scratch.inside, scratch.seen, scratch.amount, scratch.queue
     offsets, sources, _ = turned
@@ -258,7 +257,7 @@ def _lead(links: Rows, turned: Rows, share: Vector, target: int, scratch: Scratc
 
 
 @part
-def _trim(turned: Rows, count: int, scratch: Scratch) -> Whole:
+def _trim(turned: Rows, count: int, scratch: Scratch) -> int:
     """Step 3: puts pages with too small a lead into `others`, returns their number, and marks the rest `inside`."""
     inside, lead, queue, others = scratch.inside, scratch.amount, scratch.queue, scratch.others
     offsets, sources, _ = turned
@@ -301,7 +300,7 @@ def _trim(turned: Rows, count: int, scratch: Scratch) -> Whole:
 @kernel
 def _rivals(
     links: Rows, paid: Vector, scores: Vector, supporters: Pages, target: int, scratch: Scratch
-) -> tuple[float, int, Whole]:
+) -> tuple[float, int, int]:
     """What the supporters give to the target, the number of its rivals, and how many supporters one leads back to."""
     offsets, targets, weights = links
     weighted = len(weights) > 0
@@ -339,7 +338,7 @@ def _rivals(
 @kernel
 def _way_back(
     links: Rows, turned: Rows, paid: Vector, supporters: Pages, target: int, scratch: Scratch
-) -> tuple[float, int, Whole]:
+) -> tuple[float, int, int]:
     """What the supporters receive from outside, how many of them do, and how many are led to by pages outside to which
     the supporters lead back, not through the target.
     """
