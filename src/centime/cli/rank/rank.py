@@ -217,7 +217,7 @@ def _in_memory(
         write_table(
             output, ranking.pages, lambda first, end: ranking.scores[first:end], ranking.names, ranking.named.first
         )
-    return ranking.facts(top) | {"never_mentioned": silent}
+    return ranking.facts(top) | ({"never_mentioned": silent} if silent else {})
 
 
 def _beyond_memory(

@@ -1,7 +1,7 @@
 """The graph that a command reads: a graph file, standard input, a pipe, or the currently known links of a crawl.
 
 Graphs are read twice if their links are not sorted, so what a pipe gives is copied to a temporary file first, which is
-removed when the command ends.
+removed when the program ends.
 """
 
 import shutil
@@ -12,12 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import click
-
 from centime.model.errors import BadInput
 
 if TYPE_CHECKING:
     from centime.graphs.names import NamedGraph
+
+_COPIES: list[TemporaryDirectory[str]] = []
+"""Each removes itself when the program ends."""
 
 
 def is_crawl_folder(path: Path) -> bool:
@@ -36,12 +37,13 @@ def graph_file(path: Path, form: str | None = None) -> Path:
     """
     piped = str(path) == "-"
     with suppress(OSError):
-        piped = piped or not (stat.S_ISREG(path.stat().st_mode) or path.is_dir())
+        piped = piped or stat.S_ISFIFO(path.stat().st_mode)
     if not piped and form is None:
         return path
     if not piped and not path.is_file():
         raise BadInput(f"{path}: there is no such file")
-    folder = Path(click.get_current_context().with_resource(TemporaryDirectory(prefix="centime-")))
+    _COPIES.append(TemporaryDirectory(prefix="centime-"))
+    folder = Path(_COPIES[-1].name)
     name = "standard-input" if str(path) == "-" else path.name
     copy = folder / f"{name}{_suffix(form)}"
     if not piped:
