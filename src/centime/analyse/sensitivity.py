@@ -18,6 +18,7 @@ should be 1.8e-15. Two crossings of the same pages between neighbouring dampings
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import ceil, floor, log, log10
 
@@ -81,19 +82,24 @@ class Sensitivity:
     def _crossings(self, limit: int, solve: Solve) -> Iterator[Crossing]:
         scores = self.scores[:, :limit]
         pages = self.pages[:limit].tolist()
-        known = {round(damping * STEPS): row for damping, row in zip(self.dampings, scores, strict=True)}
+        known: dict[int, Vector] = {
+            round(damping * STEPS): row for damping, row in zip(self.dampings, scores, strict=True)
+        }
 
         def at(place: int) -> Vector:
             if place not in known:
                 known[place] = solve(place / STEPS)[self.pages[:limit]]
             return known[place]
 
+        def lead(one: int, other: int, place: int) -> float:
+            return float(at(place)[one] - at(place)[other])
+
         for lower, upper in pairwise(self.dampings):
             low, high = round(lower * STEPS), round(upper * STEPS)
             before = known[low][:, None] - known[low][None, :]
             after = known[high][:, None] - known[high][None, :]
             for one, other in np.argwhere((before < -RESOLUTION) & (after > RESOLUTION)).tolist():
-                first, last = _between(lambda place, i=one, j=other: float(at(place)[i] - at(place)[j]), low, high)
+                first, last = _between(partial(lead, one, other), low, high)
                 yield Crossing(pages[one], pages[other], first / STEPS, last / STEPS)
 
 
