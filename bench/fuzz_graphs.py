@@ -31,6 +31,10 @@ GRAPHML = [
     b"<edge source='a' target='b'>\n<data key='w'>2</data></edge></graph></graphml>"
 ]
 PAJEK = [b'*Vertices 2\n1 "a b"\n2 c\n*Arcs\n1 2 0.5\n*Edges\n2 1\n*Arcslist\n1 2 2\n']
+GML = [
+    b'graph [\n directed 1\n node [ id 0 label "a &amp; b" ]\n node [ id 1 ]\n edge [ source 0 target 1 weight 2 ]\n]\n'
+]
+DOT = [b'digraph "g" { // c\n a -> "b c" -> d:n [weight=2, x="y"]; /* c\n */ subgraph s { e }\n f -- a; k=v }\n']
 PARTS = (b",", b"\n", b"\t", b" ", b"1e309", b"nan", b"-", b'"', b"#", b"\xef\xbb\xbf")
 
 
@@ -46,6 +50,8 @@ def graph_targets(folder: Path) -> dict[str, Target]:
         "spreadsheet": Target(SHEETS, _graph(own(folder, "sheet") / "x.csv"), (b";", b"weight", *PARTS)),
         "graphml": Target(GRAPHML, _graph(own(folder, "graphml") / "x.graphml"), (b"<edge ", b"]]>", b"&#0;", *PARTS)),
         "pajek": Target(PAJEK, _graph(own(folder, "pajek") / "x.net"), (b"*arcs\n", b"*edgeslist\n", *PARTS)),
+        "gml": Target(GML, _graph(own(folder, "gml") / "x.gml"), (b"edge [", b"]", b"node [ id 1 ]", *PARTS)),
+        "dot": Target(DOT, _graph(own(folder, "dot") / "x.dot"), (b"->", b"{", b"}", b"[", b"]", b"/*", *PARTS)),
         "names": Target([b"a\nb\r\n\xc3\xa4\n"], _names(own(folder, "names")), PARTS),
     }
 

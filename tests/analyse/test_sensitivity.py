@@ -26,11 +26,33 @@ def test_example_6_1_many_far_ancestors_beat_two_near_ones_when_d_is_above_a_qua
     assert (x[0] > x[1]) == (d > 0.25)
 
 
-def test_example_6_1_the_crossing_is_found_at_a_quarter() -> None:
-    found = sensitivity(lambda d: scores_of(FIGURE_9A, d), dampings=[0.2, 0.24, 0.26, 0.5], reference=0.5)
-    [crossing] = [each for each in found.crossings(9) if {each.above, each.below} == {0, 1}]
+@pytest.mark.parametrize("tried", [[0.2, 0.24, 0.26, 0.5], [0.05, 0.9]])
+def test_example_6_1_the_crossing_is_found_at_a_quarter(tried: list[float]) -> None:
+    solved: list[float] = []
+
+    def solve(d: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        solved.append(d)
+        return scores_of(FIGURE_9A, d)
+
+    found = sensitivity(solve, dampings=tried, reference=tried[-1])
+    [crossing] = [each for each in found.crossings(9, solve) if {each.above, each.below} == {0, 1}]
     assert (crossing.above, crossing.below) == (0, 1)
-    assert crossing.damping == close(0.25, abs=1e-3)
+    assert crossing.low <= 0.25 <= crossing.high
+    assert crossing.high - crossing.low < 1e-4
+    assert crossing.damping == 0.25
+    assert len(solved) < 60
+
+
+def test_a_crossing_that_scores_cannot_resolve_has_fewer_digits() -> None:
+    """The two scores differ by less than 1e-7 between 0.598 and 0.602."""
+
+    def solve(d: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array([1.0, 1.0 + 5e-5 * (d - 0.6)])
+
+    [crossing] = sensitivity(solve, dampings=[0.5, 0.8], reference=0.8).crossings(2, solve)
+    assert crossing.low < 0.598 < 0.602 < crossing.high
+    assert crossing.damping == close(0.6, abs=0.01)
+    assert crossing.high - crossing.low < 0.02
 
 
 @pytest.mark.parametrize("levels_p", [(1, 2, 9), (1, 1, 2, 9)])

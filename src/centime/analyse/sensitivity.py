@@ -1,14 +1,15 @@
 """How the order of pages depends on the damping d (Section 6), and how many iterations an accuracy needs.
 
 With a small d only pages nearby count; with d near 1 distant pages count too. So two pages may change places as d grows
-(Example 6.1, at d = 1/4). Scores are computed for some dampings; a crossing between two of them is interpolated
-linearly.
+(Example 6.1, at d = 1/4). Scores are computed for some dampings; a crossing between two of them is searched for among
+the multiples of `STEP`: regula falsi, until the order is known on both sides of it.
 
     |e_rel(t)|_1 <= d^t |e_rel(0)|_1                    (Theorem 6.1)
     t >= log((1-d) e) / log d                           (Remark 6.1; with no dangling page log(e/2) / log d)
 
-Guaranteed: `iterations_needed` holds for Eq. 3 started from ones. Ranks count the pages whose score is higher by more
-than `RESOLUTION`.
+Guaranteed: at both ends of a crossing the scores of its pages differ by more than `RESOLUTION`, one way and the other;
+`damping` has only digits in which both ends agree to within one unit. `iterations_needed` holds for Eq. 3 started from
+ones. Ranks count the pages whose score is higher by more than `RESOLUTION`.
 
 Traps: Remark 6.1 says |x* - x(0)|_1 <= N, which is false for x(0) = 1 (a star). But
 |e_rel(0)|_1 <= max(2d, d/(1-d)) <= 1/(1-d) holds, so its conclusion is correct. Its 3.5e-15 after 50 steps with d = 1/2
@@ -17,7 +18,9 @@ should be 1.8e-15. Two crossings of the same pages between neighbouring dampings
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, log
+from functools import partial
+from itertools import pairwise
+from math import ceil, floor, log, log10
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +31,11 @@ from centime.model.errors import BadSetting
 
 DAMPINGS = tuple(round(0.05 * step, 2) for step in range(10, 20))
 RESOLUTION = 1e-7
+STEP = 2e-5
+STEPS = 50_000
+MOST_SECANTS = 8
+
+Solve = Callable[[float], Vector]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,13 @@ class Crossing:
 
     above: int
     below: int
-    damping: float
+    low: float
+    high: float
+
+    @property
+    def damping(self) -> float:
+        """The middle of `low` and `high`, with the digits that are certain."""
+        return round((self.low + self.high) / 2.0, max(0, floor(-log10(2.0 * (self.high - self.low)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +73,62 @@ class Sensitivity:
         ratio: Vector = self.ranks.max(axis=0) / self.ranks.min(axis=0)
         return ratio
 
-    def crossings(self, limit: int) -> list[Crossing]:
-        """The pairs among the best `limit` pages that change places, sorted by damping."""
-        return sorted(self._crossings(limit), key=lambda crossing: (crossing.damping, crossing.above, crossing.below))
+    def crossings(self, limit: int, solve: Solve) -> list[Crossing]:
+        """The pairs among the best `limit` pages that change places, sorted by damping; `solve` as in `sensitivity`."""
+        return sorted(
+            self._crossings(limit, solve), key=lambda crossing: (crossing.low, crossing.above, crossing.below)
+        )
 
-    def _crossings(self, limit: int) -> Iterator[Crossing]:
+    def _crossings(self, limit: int, solve: Solve) -> Iterator[Crossing]:
         scores = self.scores[:, :limit]
         pages = self.pages[:limit].tolist()
-        for low in range(len(self.dampings) - 1):
-            before = scores[low][:, None] - scores[low][None, :]
-            after = scores[low + 1][:, None] - scores[low + 1][None, :]
-            for one, other in np.argwhere((before < -RESOLUTION) & (after > RESOLUTION)):
-                way = before[one, other] / (before[one, other] - after[one, other])
-                damping = self.dampings[low] + way * (self.dampings[low + 1] - self.dampings[low])
-                yield Crossing(pages[one], pages[other], float(damping))
+        known: dict[int, Vector] = {
+            round(damping * STEPS): row for damping, row in zip(self.dampings, scores, strict=True)
+        }
+
+        def at(place: int) -> Vector:
+            if place not in known:
+                known[place] = solve(place / STEPS)[self.pages[:limit]]
+            return known[place]
+
+        def lead(one: int, other: int, place: int) -> float:
+            return float(at(place)[one] - at(place)[other])
+
+        for lower, upper in pairwise(self.dampings):
+            low, high = round(lower * STEPS), round(upper * STEPS)
+            before = known[low][:, None] - known[low][None, :]
+            after = known[high][:, None] - known[high][None, :]
+            for one, other in np.argwhere((before < -RESOLUTION) & (after > RESOLUTION)).tolist():
+                first, last = _between(partial(lead, one, other), low, high)
+                yield Crossing(pages[one], pages[other], first / STEPS, last / STEPS)
+
+
+def _between(lead: Callable[[int], float], low: int, high: int) -> tuple[int, int]:
+    """Two places, next to each other if possible, between which a lead changes from negative to positive."""
+    secants = 0
+    while high - low > 1:
+        secants += 1
+        share = -lead(low) / (lead(high) - lead(low)) if secants <= MOST_SECANTS else 0.5
+        place = min(max(low + floor(share * (high - low)), low + 1), high - 1)
+        if lead(place) < -RESOLUTION:
+            low = place
+        elif lead(place) > RESOLUTION:
+            high = place
+        else:
+            return _certain(lead, place, low, -1), _certain(lead, place, high, 1)
+    return low, high
+
+
+def _certain(lead: Callable[[int], float], place: int, end: int, way: int) -> int:
+    """The nearest place tried, from a place in one way, at which the sign of the lead is certain; the end at last."""
+    step = 1
+    while (end - place) * way > step and way * lead(place + way * step) <= RESOLUTION:
+        step *= 2
+    return place + way * step if (end - place) * way > step else end
 
 
 def sensitivity(
-    solve: Callable[[float], Vector], dampings: Sequence[float] = DAMPINGS, reference: float = 0.85, best: int = 100
+    solve: Solve, dampings: Sequence[float] = DAMPINGS, reference: float = 0.85, best: int = 100
 ) -> Sensitivity:
     """How the order of pages changes over the dampings.
 

@@ -9,6 +9,8 @@
 | `webgraph` | `.graph`, with a `.properties` file next to it | `webgraph` |
 | `graphml` | `.graphml`, also with `.gz` or `.zst` after it | `exchange/graphml` |
 | `pajek` | `.net`, also with `.gz` or `.zst` after it | `exchange/pajek` |
+| `gml` | `.gml`, also with `.gz` or `.zst` after it | `exchange/gml` |
+| `dot` | `.dot` or `.gv`, also with `.gz` or `.zst` after it | `exchange/dot` |
 
 A file of the format `edges` whose heading names the columns of the links among others is read by
 `exchange/spreadsheet`.
@@ -20,8 +22,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from centime.graphs.edges import EdgeList
+from centime.graphs.exchange.dot import read_dot
+from centime.graphs.exchange.gml import read_gml
 from centime.graphs.exchange.graphml import read_graphml
-from centime.graphs.exchange.named_links import NamedLinks
+from centime.graphs.exchange.named_links import NamedLinks, Reader
 from centime.graphs.exchange.pajek import read_pajek
 from centime.graphs.exchange.spreadsheet import has_named_columns, read_spreadsheet
 from centime.graphs.link_blocks import LinkFile, collect
@@ -41,9 +45,12 @@ SUFFIXES = {
     "webgraph": (".graph",),
     "graphml": (".graphml",),
     "pajek": (".net",),
+    "gml": (".gml",),
+    "dot": (".dot", ".gv"),
 }
-PACKABLE = ("edges", "mtx", "graphml", "pajek")
-READ_ONLY = ("graphml", "pajek")
+READERS: dict[str, Reader] = {"graphml": read_graphml, "pajek": read_pajek, "gml": read_gml, "dot": read_dot}
+READ_ONLY = tuple(READERS)
+PACKABLE = ("edges", "mtx", *READ_ONLY)
 PACKED = (".gz", ".zst")
 
 
@@ -68,10 +75,8 @@ def open_links(path: Path, form: str | None = None) -> LinkFile:
     match form:
         case "edges":
             return NamedLinks(path, read_spreadsheet, known) if has_named_columns(path) else EdgeList(path, known)
-        case "graphml":
-            return NamedLinks(path, read_graphml, known)
-        case "pajek":
-            return NamedLinks(path, read_pajek, known)
+        case _ if form in READERS:
+            return NamedLinks(path, READERS[form], known)
         case "mtx":
             return MatrixMarket(path, known)
         case "npz":

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from centime.graphs.name_slots import KEY, LEAST_SLOTS, Bytes, Slots, empty_slots, enter_all, look, move, number_all
 from centime.model.errors import BadGraph
@@ -93,6 +94,29 @@ class NamedGraph:
     def find(self, label: str | int) -> int | None:
         """The page that users call so, or None; a page with a name can also be called by its place."""
         return find_page(label, self.names, self.first, self.graph.pages)
+
+    @property
+    def never_mentioned(self) -> int:
+        """The number of pages to and from which no link leads, such as gaps in the numbers of a file."""
+        return self.graph.pages - int(np.count_nonzero(self._linked()))
+
+    def mentioned(self) -> "NamedGraph":
+        """The graph without pages that no link mentions; the others keep their names or numbers."""
+        linked = self._linked()
+        kept = np.flatnonzero(linked)
+        graph = self.graph
+        if self.names is None:
+            names: PageNames = PageNumbers.numbered((kept + self.first).tolist())
+        else:
+            names = type(self.names).of([self.names[page] for page in kept.tolist()])
+        offsets = graph.offsets[np.append(kept, graph.pages)]
+        targets = (np.cumsum(linked) - 1)[graph.targets].astype(np.int32)
+        return NamedGraph(Graph(offsets, targets, graph.weights), names)
+
+    def _linked(self) -> npt.NDArray[np.bool_]:
+        linked = self.graph.out_degree > 0
+        linked[self.graph.targets] = True
+        return linked
 
 
 def find_page(label: str | int, names: PageNames | None, first: int, pages: int) -> int | None:

@@ -14,16 +14,17 @@ SHEET = 'Source;"Anchor";Destination;Follow\r\na;"x;\ny";b;true\r\n\r\nb;;c;fals
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_graphml_and_pajek_of_networkx_keep_links_weights_and_lonely_pages(tmp_path: Path, directed: bool) -> None:
+def test_graphml_pajek_and_gml_of_networkx_keep_links_weights_and_lonely_pages(tmp_path: Path, directed: bool) -> None:
     graph = (nx.DiGraph if directed else nx.Graph)()
     graph.add_edge("a", "b c", weight=2.5)
     graph.add_edge("b c", "b c", weight=1.0)
     graph.add_node("lonely")
     nx.write_graphml_xml(graph, tmp_path / "x.graphml")
     nx.write_pajek(graph, tmp_path / "x.net")
+    nx.write_gml(graph, tmp_path / "x.gml")
     links = [("a", "b c", 2.5), ("b c", "b c", 1.0)]
     links += [] if directed else [("b c", "a", 2.5)]
-    for name in ("x.graphml", "x.net"):
+    for name in ("x.graphml", "x.net", "x.gml"):
         named = read_named(tmp_path / name)
         assert named_links(named) == sorted(links)
         assert sorted(named.names or []) == ["a", "b c", "lonely"]
@@ -53,9 +54,46 @@ def test_lists_of_pajek_have_a_source_and_its_targets(tmp_path: Path) -> None:
     assert named_links(read_named(tmp_path / "x.net")) == [("a", "3", 1.0), ("a", "b", 1.0), ("b", "9", 1.0)]
 
 
+def test_edges_of_dot_are_links_wherever_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "x.dot").write_text(
+        'strict digraph "my graph" { // links\n rank = same; node [shape=box]\n a -> "b c" -> d:n:w [weight=2.5 x="]"];'
+        '\n/* a -> z\n */ subgraph s { e; f -> a }\n # a -> y\n g -- a, -1.5 -> a; "l\\"" + "m" }\n'
+    )
+    named = read_named(tmp_path / "x.dot")
+    assert sorted(named.names or []) == ["-1.5", "a", "b c", "d", "e", "f", "g", 'l"m']
+    links = [("-1.5", "a", 1.0), ("a", "b c", 2.5), ("a", "g", 1.0), ("b c", "d", 2.5), ("f", "a", 1.0)]
+    assert named_links(named) == [*links, ("g", "a", 1.0)]
+
+
+def test_a_label_of_gml_may_have_several_lines_and_entities(tmp_path: Path) -> None:
+    (tmp_path / "x.gml").write_text(
+        'Creator "x ]"\ngraph [ # c\n node [ id 7 label "a\n&#228;" graphics [ x 1 id 9 ] ]\n node [ id 8 ]\n'
+        " edge [ source 7 target 8 value 3 ] ]\n"
+    )
+    assert named_links(read_named(tmp_path / "x.gml")) == [("8", "a\nä", 3.0), ("a\nä", "8", 3.0)]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
+        ("x.gml", "node [ id 1 ]\n", "line 1: expected 'graph \\['"),
+        ("x.gml", "graph [\n edge [ source 1 ] ]", "line 2: an edge has no source or no target"),
+        ("x.gml", "graph [\n node [ label a ] ]", "line 2: a node has no id"),
+        ("x.gml", "graph [ node [ id 1 label a ]\nnode [ id 2 label a ] ]", "line 2: two nodes are called 'a'"),
+        ("x.gml", "graph [\n node [ id 1 ]", "line 2: the file is cut off"),
+        ("x.gml", "graph [ ] ]", "line 1: unexpected ']'"),
+        ("x.gml", "graph [ [ ] ]", "line 1: expected a key, not '\\['"),
+        ("x.gml", 'graph [ label "' + "\n" * 300, "line 1: a text in quotes has more than 256 lines"),
+        ("x.gml", 'graph [\n label "x', "line 2: a text in quotes is not closed"),
+        ("x.dot", "graph { /* x\n", "line 1: a comment is not closed"),
+        ("x.dot", "a -> b\n", "line 1: expected 'digraph {' or 'graph {'"),
+        ("x.dot", "digraph {\n a -> {b c} }", "line 2: an edge of a group of nodes is not read"),
+        ("x.dot", "digraph {\n {b c} -> a }", "line 2: an edge of a group of nodes is not read"),
+        ("x.dot", "digraph {\n a -> ;}", "line 2: expected a node, not ';'"),
+        ("x.dot", "digraph {\n a [x=<b>] }", "line 2: unexpected '<'"),
+        ("x.dot", "digraph {\n a -> b\n", "line 2: expected a node, not the end"),
+        ("x.dot", "digraph { } x", "line 1: something follows the graph"),
+        ("x.dot", "digraph { a -> b [weight=x] }", "line 1: a weight must be a number, not 'x'"),
         ("x.csv", "Source,Anchor,Destination\na,b\n", "line 2: expected 3 columns as in the heading, not 2"),
         ("x.csv", 'Source,Anchor,Destination\na,b,c\na,"b', "line 3: unexpected end of data"),
         ("x.csv", "Source,Anc\rhor,Destination\na,b,c\n", "line 1: new-line character seen in unquoted field$"),

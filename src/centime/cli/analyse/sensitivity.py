@@ -53,6 +53,9 @@ def _sensitivity(
             return last
 
         found = sensitivity(solve, DAMPINGS, damping, best=max(100, top))
+    shares = tuple(essential)
+    with progress(1.0, "searching for crossings", quiet=as_json):
+        crossed = found.crossings(top, lambda at: ranked(web.graph, at, SCORE_ERROR, quiet=True, start=last))
     by_damping = [
         {
             "damping": at,
@@ -60,7 +63,7 @@ def _sensitivity(
             "essential_energy_percent": 100 * share,
             "iterations_needed": iterations_needed(at, 1e-8, dangling=has_dangling),
         }
-        for at, tau, share in zip(found.dampings, found.tau, essential, strict=True)
+        for at, tau, share in zip(found.dampings, found.tau, shares, strict=True)
     ]
     here = found.dampings.index(damping)
     movers = np.argsort(-found.moves, kind="stable")[:top]
@@ -79,7 +82,7 @@ def _sensitivity(
             "better_above": web.names[crossing.above],
             "better_below": web.names[crossing.below],
         }
-        for crossing in found.crossings(top)
+        for crossing in crossed
     ]
     facts = {
         "essential_pages": int(parts.essential.sum()),

@@ -10,7 +10,7 @@ from centime.cli.output import Json, is_standard_output, show
 from centime.cli.progress import progress
 from centime.model.errors import BadInput
 
-FORMATS = "edges, parquet, npz, mtx, webgraph, graphml or pajek"
+FORMATS = "edges, parquet, npz, mtx, webgraph, graphml, pajek, gml or dot"
 
 
 def register(app: typer.Typer) -> None:
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _convert(
-    source: Annotated[Path, typer.Argument(metavar="A", help="The graph file to read.")],
+    source: Annotated[Path, typer.Argument(metavar="A", help="The graph file to read; - for standard input.")],
     target: Annotated[
         Path, typer.Argument(metavar="B", help="The graph file to write; it replaces an older file when complete.")
     ],
@@ -35,9 +35,9 @@ def _convert(
     """Converts a graph file to another format.
 
     The file names give the formats: .txt .tsv .csv .dat .edges (one link per line), .parquet, .npz (SciPy), .mtx
-    (Matrix Market), .graph (WebGraph), .graphml and .net (Pajek), which are only read; text files may also end in .gz
-    or .zst. If B cannot hold the names of pages,
-    they are written to B.names. A WebGraph holds each link once: repeated links are merged, and their number is
+    (Matrix Market), .graph (WebGraph), and .graphml, .net (Pajek), .gml and .dot, which are only read; text
+    files may also end in .gz or .zst. If B cannot hold the names of pages, they are written to B.names.
+    A WebGraph holds each link once: repeated links are merged, and their number is
     reported. The graph is held in memory only if the formats require it.
 
     Examples:
@@ -47,14 +47,16 @@ def _convert(
       centime convert cnr-2000.graph cnr-2000.npz
       centime convert crawl.parquet crawl.graph --json
       centime convert dump links.txt.zst --from edges
+      zcat links.gz | centime convert - links.parquet --from csv
     """
+    from centime.cli.rank.source import graph_file
     from centime.graphs.convert import convert
 
     if is_standard_output(target):
         raise BadInput("the report goes to standard output, so the graph cannot; name a file")
     started = perf_counter()
     with progress(1.0, f"converting {source.name}", quiet=as_json) as step:
-        done = convert(source, target, from_, to, step)
+        done = convert(graph_file(source, from_), target, None, to, step)
     facts = {
         "pages": done.pages,
         "links": done.links,

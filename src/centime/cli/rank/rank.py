@@ -15,7 +15,7 @@ from centime.cli.analyse.scored import check_figure
 from centime.cli.output import Csv, Json, is_standard_output, show
 from centime.cli.progress import Step, progress
 from centime.cli.rank.divided import check_divided, rank_on_cluster
-from centime.cli.rank.source import is_crawl_folder, read_graph
+from centime.cli.rank.source import graph_file, is_crawl_folder, read_graph
 from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError, NotReached
 
@@ -33,9 +33,19 @@ def _rank(
         Path,
         typer.Argument(
             metavar="GRAPH",
-            help="A graph file, whose name gives the format as in centime convert, or the folder of a crawl.",
+            help="A graph file, whose name gives the format as in centime convert; - for standard input; or the folder "
+            "of a crawl.",
         ),
     ],
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FORMAT", help="The format of GRAPH. Default: by its name; tsv for standard input."
+        ),
+    ] = None,
+    only_mentioned: Annotated[
+        bool, typer.Option("--only-mentioned", help="Leave out pages to and from which no link leads.")
+    ] = False,
     damping: Annotated[
         float, typer.Option(help="The share of a page's score that its links pass on, at least 0 and below 1.")
     ] = 0.85,
@@ -128,6 +138,7 @@ def _rank(
       centime rank crawl.parquet --vector interest --bias xml-pages.txt
       centime rank links.csv.gz --figure spread.png
       centime rank huge.graph --memory 400MB -o scores.parquet
+      zcat links.tsv.gz | grep -v login | centime rank - --from tsv
       centime rank my-crawl --vector interest --bias xml-pages.txt
       centime rank cnr-2000.graph --cluster local:4 --method chaotic
     """
@@ -148,6 +159,9 @@ def _rank(
     options["link_weight"] = link_weight
     options |= {"stop_change": stop_change, "stable_top": stable_top, "change_norm": change_norm}
     common: dict[str, Any] = {"damping": damping, "error": error, "threads": threads}
+    if only_mentioned and (memory is not None or cluster is not None):
+        raise BadSetting("--only-mentioned works with neither --memory nor --cluster")
+    graph = graph_file(graph, from_)
     if memory is not None and is_crawl_folder(graph):
         raise BadInput(
             f"{graph}: a crawl is ranked in memory; for --memory, rank the output of centime export --format edges"
@@ -160,7 +174,7 @@ def _rank(
         if cluster is not None:
             facts = rank_on_cluster(graph, cluster, method, common, top, output, _nearer(step, error))
         elif memory is None:
-            facts = _in_memory(graph, {**options, **common}, top, output, figure, _nearer(step, error))
+            facts = _in_memory(graph, only_mentioned, {**options, **common}, top, output, figure, _nearer(step, error))
         else:
             _check_capped(options)
             common |= {"vector": vector, "bias": bias, "normalisation": normalise}
@@ -181,6 +195,7 @@ def _rank(
 
 def _in_memory(
     graph: Path,
+    only_mentioned: bool,
     options: dict[str, Any],
     top: int,
     output: Path | None,
@@ -190,7 +205,12 @@ def _in_memory(
     from centime.rank.ranking import pagerank
 
     began = time.perf_counter()
-    links = read_graph(graph) if is_crawl_folder(graph) else graph
+    links = read_graph(graph)
+    silent = links.never_mentioned
+    if silent and only_mentioned:
+        links = links.mentioned()
+    elif silent and links.names is None:
+        say(f"centime: no link mentions {silent} of {links.graph.pages} pages; --only-mentioned leaves them out")
     opening = time.perf_counter() - began
     ranking = pagerank(links, progress=progress, **options)
     ranking = replace(ranking, seconds=ranking.seconds._replace(read=ranking.seconds.read + opening))
@@ -205,7 +225,7 @@ def _in_memory(
         write_table(
             output, ranking.pages, lambda first, end: ranking.scores[first:end], ranking.names, ranking.named.first
         )
-    return ranking.facts(top)
+    return ranking.facts(top) | ({"never_mentioned": silent} if silent else {})
 
 
 def _beyond_memory(
