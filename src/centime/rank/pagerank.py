@@ -226,7 +226,8 @@ def _scaled(
     elif normalisation == "plain":
         factor = (1 - damping) * graph.pages / _unlinked(found.scores, graph, weights, damping)
         error = found.certified_error * factor / (1 - damping)
-    found.scores[:] *= factor
+    if factor != 1.0:
+        found.scores[:] *= factor
     return Scores(found.scores, found.method, found.iterations, found.passes, found.change * factor, error, seconds)
 
 

@@ -60,7 +60,7 @@ class Pushing:
         self.damping = damping
         self.crew = crew
         self.cuts = cut_evenly(graph.offsets, crew.parts)
-        self.gain = np.empty(pages)
+        self.gain, self.share = np.empty(pages), np.empty(pages)
         self.paid = np.zeros(pages)
         self.debts = [np.zeros(pages) for _ in range(crew.parts)]
         self.sweeps = 0
@@ -72,7 +72,7 @@ class Pushing:
             own = self._range(part)
             debt[own] = 1.0 - damping if emphasis is None else (1.0 - damping) * emphasis[own]
         leading = self.crew.do(
-            lambda part: gains(graph.offsets, graph.targets, weights, damping, self.gain, *self._ends(part))
+            lambda part: gains(graph.offsets, graph.targets, weights, damping, self.gain, self.share, *self._ends(part))
         )
         self._step = 1 if 2 * sum(int(links) for links in leading) >= graph.links else -1
         if start is not None:
@@ -94,8 +94,8 @@ class Pushing:
                     graph.offsets,
                     graph.targets,
                     self.weights,
-                    self.damping,
                     self.gain,
+                    self.share,
                     self.paid,
                     self.debts[part],
                     self.lift,
@@ -107,8 +107,8 @@ class Pushing:
             return push_alike(
                 graph.offsets,
                 graph.targets,
-                self.damping,
                 self.gain,
+                self.share,
                 self.paid,
                 self.debts[part],
                 self.lift,
@@ -126,7 +126,7 @@ class Pushing:
         self.links += pushed
         self.sweeps += 1
         self.debt = self._hand_over()
-        if self.debt < self._measured / 4:
+        if self.debt < self._measured / 100:
             self._measure()
 
     def bound(self) -> float:
@@ -169,28 +169,24 @@ class Pushing:
         self.links += graph.links
 
     def _hand_over(self) -> float:
-        """Delivers the mail between threads, balances the debts, and returns the sum of |r| over pages with links."""
+        """Delivers the mail between threads, balances the debts, and returns about |r|_1 over pages with links."""
 
-        def deliver(part: int) -> tuple[float, float]:
+        def deliver(part: int) -> tuple[float, float, float]:
             for other, mail in enumerate(self.debts):
                 if other != part:
                     collect(self.debts[part], mail, *self._ends(part))
             return self._balance_of(part)
 
         parts = self.crew.do(deliver)
-        owed, given = sum(owed for owed, _ in parts), sum(given for _, given in parts)
-        if self.sweeps and given > 0.0:
-            self.lift -= owed / given
-        return sum(
-            self.crew.do(
-                lambda part: float(owed_in(self.gain, self.debts[part], self.lift, self._emphasis, *self._ends(part)))
-            )
-        )
+        owed, given, debt = (sum(part[k] for part in parts) for k in range(3))
+        if not self.sweeps or given <= 0.0:
+            return debt
+        self.lift -= owed / given
+        return max(debt - abs(owed), (debt + abs(owed)) / 4)  # |r| can only have changed by the sum of r
 
-    def _balance_of(self, part: int) -> tuple[float, float]:
-        """The sums of r and of e over the pages of a part that have links."""
-        owed, given = balance(self.gain, self.debts[part], self.lift, self._emphasis, *self._ends(part))
-        return float(owed), float(given)
+    def _balance_of(self, part: int) -> tuple[float, float, float]:
+        """The sums of r, of e and of |r| over the pages of a part that have links."""
+        return balance(self.gain, self.debts[part], self.lift, self._emphasis, *self._ends(part))
 
     def _measure(self) -> None:
         """Computes the sum of y, which changes little; too expensive to do after every sweep."""
@@ -262,17 +258,32 @@ def operations(pages: int) -> float:
 
 @kernel
 def gains(
-    offsets: Offsets, targets: Targets, weights: Weights, damping: float, gain: Vector, first: Whole, end: Whole
+    offsets: Offsets,
+    targets: Targets,
+    weights: Weights,
+    damping: float,
+    gain: Vector,
+    share: Vector,
+    first: Whole,
+    end: Whole,
 ) -> Whole:
-    """Computes 1 / (1 - d w_ii) for each page with links and 0 for the others; counts the links to higher pages."""
+    """Computes, for each page and unit of debt, what it pays, 1 / (1 - d w_ii), and the part for a link of weight 1.
+
+    Both are 0 for pages without links. Returns the number of links to higher pages.
+    """
     leading = np.int64(0)
     for page in range(first, end):
+        start = np.uintp(offsets[page])
+        stop = np.uintp(offsets[page + 1])
+        itself = np.int32(page)
+        links = max(np.int64(stop) - np.int64(start), 1)
         own = 0.0
-        for link in range(offsets[page], offsets[page + 1]):
-            leading += targets[link] > page
-            if targets[link] == page:
-                own += weights[link] if len(weights) > 0 else 1.0 / (offsets[page + 1] - offsets[page])
-        gain[page] = 1.0 / (1.0 - damping * own) if offsets[page] < offsets[page + 1] else 0.0
+        for link in range(start, stop):
+            leading += targets[link] > itself
+            if targets[link] == itself:
+                own += weights[link] if len(weights) > 0 else 1.0 / links
+        gain[page] = 1.0 / (1.0 - damping * own) if start < stop else 0.0
+        share[page] = damping * gain[page] / (1 if len(weights) > 0 else links)
     return leading
 
 
@@ -295,8 +306,8 @@ def owed_by(gain: Vector, debt: Vector, lift: float, emphasis: Vector, first: Wh
 def push_alike(
     offsets: Offsets,
     targets: Targets,
-    damping: float,
     gain: Vector,
+    share: Vector,
     paid: Vector,
     debt: Vector,
     lift: float,
@@ -318,9 +329,9 @@ def push_alike(
                 stop = np.uintp(offsets[page + 1])
                 if start < stop:
                     given = lifted(lift, emphasis, page)
-                    whole = (debt[page] + given) * gain[page]
-                    paid[page] += whole
-                    amount = damping * whole / (stop - start)
+                    owes = debt[page] + given
+                    paid[page] += owes * gain[page]
+                    amount = owes * share[page]
                     for link in range(start, stop):
                         debt[np.uintp(targets[link])] += amount
                     debt[page] = -given
@@ -333,8 +344,8 @@ def push_by_weight(
     offsets: Offsets,
     targets: Targets,
     weights: Weights,
-    damping: float,
     gain: Vector,
+    share: Vector,
     paid: Vector,
     debt: Vector,
     lift: float,
@@ -356,10 +367,11 @@ def push_by_weight(
                 stop = np.uintp(offsets[page + 1])
                 if start < stop:
                     given = lifted(lift, emphasis, page)
-                    whole = (debt[page] + given) * gain[page]
-                    paid[page] += whole
+                    owes = debt[page] + given
+                    paid[page] += owes * gain[page]
+                    amount = owes * share[page]
                     for link in range(start, stop):
-                        debt[np.uintp(targets[link])] += damping * whole * weights[link]
+                        debt[np.uintp(targets[link])] += amount * weights[link]
                     debt[page] = -given
                     pushed += np.int64(stop - start)
     return pushed
@@ -409,21 +421,20 @@ def collect(debt: Vector, mail: Vector, first: Whole, end: Whole) -> None:
 
 
 @kernel
-def owed_in(gain: Vector, debt: Vector, lift: float, emphasis: Vector, first: Whole, end: Whole) -> float:
-    """The sum of |r| over the pages of a range that have links."""
-    return owed_by(gain, debt, lift, emphasis, first, end)
-
-
-@kernel
-def balance(gain: Vector, debt: Vector, lift: float, emphasis: Vector, first: Whole, end: Whole) -> tuple[float, float]:
-    """The sums of r and of e over the pages with links."""
+def balance(
+    gain: Vector, debt: Vector, lift: float, emphasis: Vector, first: Whole, end: Whole
+) -> tuple[float, float, float]:
+    """The sums of r, of e and of |r| over the pages with links."""
     owed = 0.0
     given = 0.0
+    absolute = 0.0
     for page in range(first, end):
         has_links = gain[page] > 0.0
-        owed += (debt[page] + lifted(lift, emphasis, page)) * has_links
+        owes = (debt[page] + lifted(lift, emphasis, page)) * has_links
+        owed += owes
+        absolute += abs(owes)
         given += lifted(1.0, emphasis, page) * has_links
-    return owed, given
+    return owed, given, absolute
 
 
 @kernel
