@@ -276,14 +276,16 @@ def gains(
         start = np.uintp(offsets[page])
         stop = np.uintp(offsets[page + 1])
         itself = np.int32(page)
-        links = max(np.int64(stop) - np.int64(start), 1)
+        links = offsets[page + 1] - offsets[page]
         own = 0.0
         for link in range(start, stop):
             leading += targets[link] > itself
             if targets[link] == itself:
                 own += weights[link] if len(weights) > 0 else 1.0 / links
         gain[page] = 1.0 / (1.0 - damping * own) if start < stop else 0.0
-        share[page] = damping * gain[page] / (1 if len(weights) > 0 else links)
+        share[page] = damping * gain[page]
+        if links > 0 and len(weights) == 0:
+            share[page] /= links
     return leading
 
 
