@@ -80,6 +80,7 @@ bench: $(READY) ## measure speed, memory and error on this machine
 bench-rank: $(READY) ## measure ranking beside its peers, which it installs first
 	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench rank $(if $(GRAPH),--graph $(GRAPH))
+	$(BIN)/python -m bench.suite $(if $(GRAPH),--graph $(GRAPH))
 
 bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, both of which it fetches first
 	@$(INSTALL) -r bench/peers.lock

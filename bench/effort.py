@@ -19,10 +19,10 @@ PATIENCE_SECONDS = 60.0
 """A solver that needs longer for one run is not held up with more of them."""
 FINENESS = 16
 """Tolerances of one power of ten; about as fine as single iterations are."""
-ITERATIONS = [float(k) for k in range(1, 1001)]
+ITERATIONS = [float(k) for k in range(1, 5001)]
 TOLERANCES = [10.0 ** (-k / FINENESS) for k in range(2 * FINENESS, 20 * FINENESS)]
-ENOUGH_FOR_TRUTH = 250.0
-"""Iterations after which nothing but rounding is left: 0.85^250 is 2e-18."""
+ROUNDING = 1e-17
+"""What is left of the first error after as many iterations as give the truth of a peer."""
 CLOSEST = 1e-18
 """A true error below this is taken for it, so that it has a logarithm."""
 
@@ -36,6 +36,7 @@ class Contender:
     solve: Solve
     truth: Vector
     ladder: Sequence[float]
+    damping: float = DAMPING
     told: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     def error_at(self, place: int) -> float:
@@ -56,20 +57,24 @@ class Contender:
         return max((seconds for _, seconds in self.told.values()), default=0.0)
 
 
-def contenders(web: Graph, exact: Vector) -> Iterator[Contender | str]:
+def contenders(
+    web: Graph, exact: Vector, damping: float = DAMPING, threads: int | None = None, names: Sequence[str] = tuple(PEERS)
+) -> Iterator[Contender | str]:
     """Every peer that is installed, with its graph; a sentence for one that is not tried."""
-    for name, (make, levels, most) in PEERS.items():
+    for name in names:
+        make, levels, most = PEERS[name]
         if web.links > most:
             limit = f"{most / 1e6:g} M links"
             yield f"{name}: not tried with more than {limit}, it would take minutes and gigabytes to build its graph"
             continue
         try:
-            solve = make(web)
+            solve = make(web, damping, threads)
         except ImportError:
             yield f"{name}: not installed"
             continue
         ladder = levels if len(levels) == 1 else ITERATIONS if levels[0] < levels[-1] else TOLERANCES
-        yield Contender(name, solve, solve(ENOUGH_FOR_TRUTH) if name in OWN_TRUTH else exact, ladder)
+        truth = solve(ceil(log(ROUNDING) / log(damping))) if name in OWN_TRUTH else exact
+        yield Contender(name, solve, truth, ladder, damping)
 
 
 def least_effort(contender: Contender, error: float) -> float | str:
@@ -92,7 +97,9 @@ def least_effort(contender: Contender, error: float) -> float | str:
 def _next(contender: Contender, error: float, below: int, reaching: int, *, halve: bool) -> int:
     """Where to try next, between a place that does not reach the error and one that does."""
     last = len(contender.ladder) - 1
-    shrinks = -log(DAMPING) if contender.ladder is ITERATIONS else log(10) / FINENESS  # the error, by a step, about
+    shrinks = (
+        -log(contender.damping) if contender.ladder is ITERATIONS else log(10) / FINENESS
+    )  # the error, by a step, about
     if below < 0 and reaching > last:
         return min(
             last,

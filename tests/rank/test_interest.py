@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from centime.lab.synthetic.weblike import weblike
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, graph_from_links
-from centime.rank.interest import interest, interest_by_importance
+from centime.rank.interest import _sharpened, interest, interest_by_importance
 from centime.rank.pagerank import pagerank
 from tests.rank.exact import graphs, pagerank_of, vectors
 
@@ -57,6 +57,28 @@ def test_a_small_set_of_a_larger_graph_is_refined_until_its_importance_is_known_
     exact = interest(graph, pagerank(graph, error=1e-13).scores * wanted, error=1e-12)
     assert np.abs(found.scores - exact.scores).mean() <= found.certified_error <= 1e-7
     assert found.passes > interest(graph, wanted, error=1e-7, threads=2).passes
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_importance_of_each_page_is_off_by_no_more_than_its_share(weighted: bool) -> None:
+    chance = np.random.default_rng(7)
+    links = chance.integers(0, 60, (300, 2))
+    weights = chance.random(300) if weighted else None
+    graph = graph_from_links(60, links[:, 0], links[:, 1] ** 2 // 60, weights)
+    exact = pagerank_of(graph, 0.85)
+    rough = pagerank(graph, error=1e-3).scores
+    for enough in (1.0, 1e-9):
+        found, wrong = _sharpened(graph, rough, 0.85, enough)
+        apart = np.abs(found / found.sum() - exact / exact.sum()) * exact.sum() / exact
+        assert apart.max() <= 2 * wrong
+    assert 0 < wrong < 1e-4
+
+
+def test_a_single_page_of_a_large_graph_reaches_the_default_error() -> None:
+    graph = weblike(100_000, seed=1)
+    wanted = np.zeros(graph.pages)
+    wanted[99_000] = 1
+    assert interest_by_importance(graph, wanted).certified_error <= 1e-8
 
 
 def test_both_take_the_scales_and_methods_of_pagerank() -> None:

@@ -10,7 +10,7 @@ from centime.lab.synthetic.graphs import power_law
 from centime.lab.synthetic.weblike import weblike
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, graph_from_links
-from centime.rank.pagerank import FIRST_TRY, Method, Normalisation, pagerank
+from centime.rank.pagerank import Method, Normalisation, pagerank
 from centime.rank.power import power_iteration
 from centime.rank.scores import Scores
 from tests.rank.exact import graphs, pagerank_of, plain, vectors, walk
@@ -298,6 +298,6 @@ def test_near_a_damping_of_one_a_graph_that_mixes_takes_few_iterations() -> None
     links = random.integers(0, 500, (4_000, 2))
     graph = graph_from_links(500, links[:, 0], links[:, 1])
     found = pagerank(graph, damping=0.99999, error=1e-6)
-    assert found.iterations < FIRST_TRY
+    assert found.iterations < 50
     assert found.certified_error <= 1e-6
     assert np.abs(found.scores - pagerank(graph, damping=0.99999, method="jacobi", error=1e-6).scores).mean() <= 2e-6

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.model.graph import Graph, row_shares
+from centime.model.graph import Graph, graph_from_links, row_shares
 from centime.rank.crew import Crew
 from centime.rank.push import Pushing, one_iteration, rounding_of_sums
 from tests.rank.exact import graphs, pagerank_of, plain, vectors, walk
@@ -43,12 +43,34 @@ def test_sweeps_lead_to_equation_2_and_the_bound_holds_on_the_way(
         pushing = Pushing(graph, weights_of(graph), damping, emphasis, None, crew)
         for _ in range(12):
             pushing.sweep()
-        bound = pushing.bound(emphasis)
-        scores, moved, hidden = pushing.certify(emphasis)
+        bound = pushing.bound()
+        scores, moved, hidden = pushing.certify()
     if np.isfinite(bound):
         assert damping / (1 - damping) * moved / graph.pages <= bound + 1e-12
     certified = (damping * moved + hidden) / graph.pages / (1 - damping)
     assert np.abs(scores - exact).sum() / graph.pages <= certified
+
+
+def test_debts_are_balanced_so_that_a_graph_that_mixes_takes_few_sweeps() -> None:
+    random = np.random.default_rng(3)
+    links = random.integers(0, 500, (5_000, 2))
+    graph = graph_from_links(500, links[:, 0], links[:, 1])
+    with Crew(2) as crew:
+        pushing = Pushing(graph, np.empty(0), 0.99, None, None, crew)
+        for _ in range(15):
+            pushing.sweep()
+        assert abs(sum(pushing._balance_of(part)[0] for part in range(2))) <= 1e-12
+        assert pushing.bound() <= 1e-6  # each sweep would shrink a sum of debts by 0.99
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_long_chain_takes_one_sweep_in_either_direction(step: int) -> None:
+    chain = np.arange(1_000)[::step]
+    graph = graph_from_links(1_000, chain[:-1], chain[1:])
+    with Crew(1) as crew:
+        pushing = Pushing(graph, np.empty(0), 0.95, None, None, crew)
+        pushing.sweep()
+        assert pushing.debt == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_start_at_the_solution_owes_nothing_even_if_pages_dangle() -> None:

@@ -57,6 +57,8 @@ def crew_for(links: int, threads: int | None) -> Crew:
 
 def cut_evenly(offsets: Offsets, parts: int) -> Offsets:
     """Where to cut the pages so that all parts have about the same number of links and pages."""
+    if parts == 1:
+        return np.array([0, len(offsets) - 1], dtype=np.int64)
     weight = offsets + np.arange(len(offsets), dtype=np.int64)
     cuts = np.searchsorted(weight, np.linspace(0, weight[-1], parts + 1)).astype(np.int64)
     cuts[0], cuts[-1] = 0, len(offsets) - 1

@@ -15,10 +15,8 @@ that was reached.
 Methods: `push` is the fastest; `sliced` is for graphs whose vectors are larger than a cache (`auto` chooses between
 them); `jacobi` and `gauss-seidel` are the textbook methods and can also stop by change or by a stable top.
 
-Near d = 1, `push` needs about 1/(1-d) sweeps whatever the graph, and `jacobi` as many iterations as the graph needs to
-mix: 43 instead of more than 100 000 for d = 0.99999 on a random graph, and twice as many on cnr-2000. So `auto` tries
-`jacobi` first there, for FIRST_TRY iterations. It makes no more than MOST_ITERATIONS, and neither do the textbook
-methods; the certified error then states what was reached.
+`auto` makes no more than MOST_ITERATIONS sweeps, and neither do the textbook methods; the certified error then states
+what was reached.
 """
 
 import time
@@ -43,7 +41,6 @@ Normalisation = Literal["mean", "sum", "plain"]
 Norm = Literal["l1", "l2"]
 NEARER = 0.98  # of the requested error, so that rounding does not lift the certificate above it
 MOST_ITERATIONS = 100_000
-NEAR_ONE, FIRST_TRY = 0.99, 100
 IDLE = 5  # iterations in a row without a smaller change: only rounding is left
 MANY_PAGES = 4_000_000  # vectors larger than a cache: reading links slice by slice is faster
 LEAST_DAMPING = 1e-6  # of `sliced`, which stores d y / k instead of y
@@ -94,15 +91,8 @@ def pagerank(
         error *= 1 - damping  # scaling to Eq. 2 can multiply the error by 1 / (1 - damping)
     with crew_for(graph.links, threads) as crew:
         most = MOST_ITERATIONS if method == "auto" else np.inf
-        tried: Scores | None = None
-        if method == "auto" and chosen == "push" and damping >= NEAR_ONE:
-            tried = _iterate(
-                "jacobi", graph, weights, damping, emphasis, begin, crew, error, None, "l1", None, progress, FIRST_TRY
-            )
-        if tried is not None and tried.iterations < FIRST_TRY:  # the error is reached, or only rounding is left
-            found = tried
-        elif chosen == "push":
-            found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), emphasis, error, progress, most)
+        if chosen == "push":
+            found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), error, progress, most)
         elif chosen == "sliced":
             found = _in_slices(graph, damping, crew, error, progress)
         else:
@@ -123,21 +113,21 @@ def pagerank(
     return _scaled(found, graph, weights, damping, normalisation, time.perf_counter() - started)
 
 
-def _push(
-    pushing: Pushing, emphasis: Vector | None, error: float, progress: Callable[[float], None] | None, most: float
-) -> Scores:
+def _push(pushing: Pushing, error: float, progress: Callable[[float], None] | None, most: float) -> Scores:
     damping, pages = pushing.damping, pushing.graph.pages
     factor = damping / (1 - damping)
     goal = NEARER * error
     # The bound lies between once and twice the factor times the debt, so it is computed only if that is not decisive.
-    while factor * pushing.debt > goal * pushing.total or pushing.bound(emphasis) > goal:
-        before = pushing.debt
+    least, idle = np.inf, 0
+    while factor * pushing.debt > goal * pushing.total or pushing.bound() > goal:
         pushing.sweep()
         if progress is not None:
             progress(2 * factor * pushing.debt / pushing.total if pushing.total > 0 else np.inf)
-        if (pushing.sweeps > 1 and pushing.debt >= before) or pushing.sweeps >= most:
+        idle = idle + 1 if pushing.debt >= least else 0
+        least = min(least, pushing.debt)
+        if idle >= IDLE or pushing.sweeps >= most:
             break  # only rounding is left, or it would take for ever
-    scores, moved, hidden = pushing.certify(emphasis)
+    scores, moved, hidden = pushing.certify()
     certified = certified_error(damping, moved, hidden, pages)
     return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
 
@@ -177,7 +167,6 @@ def _iterate(
     change_norm: Norm,
     stable_top: int | None,
     progress: Callable[[float], None] | None,
-    most: int = MOST_ITERATIONS,
 ) -> Scores:
     vectors: Iterator[Vector]
     if method == "jacobi":
@@ -208,7 +197,7 @@ def _iterate(
         else:
             aim_reached = factor * moved / pages <= aim
         idle = idle + 1 if moved >= least else 0
-        exhausted = idle >= IDLE or iterations >= most
+        exhausted = idle >= IDLE or iterations >= MOST_ITERATIONS
         if aim_reached or exhausted:
             proven, distance, hidden = one_iteration(graph, weights, damping, emphasis, scores, crew)
             certified = certified_error(damping, distance, hidden, pages)
@@ -237,7 +226,8 @@ def _scaled(
     elif normalisation == "plain":
         factor = (1 - damping) * graph.pages / _unlinked(found.scores, graph, weights, damping)
         error = found.certified_error * factor / (1 - damping)
-    found.scores[:] *= factor
+    if factor != 1.0:
+        found.scores[:] *= factor
     return Scores(found.scores, found.method, found.iterations, found.passes, found.change * factor, error, seconds)
 
 

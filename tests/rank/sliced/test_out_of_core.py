@@ -69,6 +69,23 @@ def test_values_in_memory_of_either_width_and_on_disk_lead_to_the_same(
     assert (tmp_path / "work" / "values").exists() == (not wide)
 
 
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_change_that_shrinks_slowly_is_not_taken_for_rounding(
+    wide: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two rings against the order of pages, with one link between them: each iteration shrinks the change by 0.98.
+    ring = np.arange(40)
+    sources, targets = np.concatenate([ring, 40 + ring, [0]]), np.concatenate([ring - 1, 39 + ring, [40]])
+    targets[[0, 40]] = 39, 79
+    graph = graph_from_links(80, sources, targets)
+    monkeypatch.setattr(out_of_core, "plan", lambda pages, memory, threads: out_of_core.Plan(6, 1 << 12, wide, True))
+    path = file_of(graph, tmp_path / "graph.txt")
+    found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, damping=0.98, error=1e-9, threads=1)
+    assert found.certified_error <= 1e-9
+    exact = pagerank(with_last_link(graph), damping=0.98, error=1e-12).scores
+    assert np.abs(found.part(0, 80) - exact).sum() / 80 <= found.certified_error + 1e-12
+
+
 def test_an_error_of_a_millionth_needs_only_narrow_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(700, 3000, seed=3)
     monkeypatch.setattr(out_of_core, "plan", lambda pages, memory, threads: out_of_core.Plan(8, 1 << 12, False, True))

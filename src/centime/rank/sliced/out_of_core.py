@@ -19,6 +19,7 @@ import json
 import re
 import shutil
 import time
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -49,7 +50,7 @@ OURS = re.compile(
     r"\.?(manifest|state)\.json|(manifest|state)\.json\.new|slice-\d+\.links|(pages|names)\.\w+|saved-[01]|values|scores|emphasis|heaps"
 )
 """The names of the files of a ranking in its folder."""
-LOST = 0.9  # if the change shrinks by less than this factor, the precision of the numbers is exhausted
+LOST_AFTER = 5  # iterations in which the change hardly shrinks: the precision of the numbers is exhausted
 COARSE = 1e-6
 
 
@@ -280,12 +281,16 @@ def _solve(
 def _iterate(solver: SliceSolver, folder: Path, problem: Problem, error: float, step: Step) -> float:
     factor, pages = solver.damping / (1 - solver.damping), solver.slices.pages
     saved = time.monotonic()
+    # In exact arithmetic a change soon shrinks by the damping or more; half as much as that counts as hardly.
+    hardly = ((1 + solver.damping) / 2) ** LOST_AFTER
     aim, last = error, np.inf
+    earlier: deque[float] = deque([np.inf] * LOST_AFTER, maxlen=LOST_AFTER)
     while True:
         so_far = factor * last / max(solver.total, 1.0)
         solver.iterate(partial(step, f"iteration {solver.iterations + 1}", error=so_far))
         estimate = factor * solver.moved / solver.total
-        stuck = solver.moved > LOST * last and estimate < 10 * COARSE
+        stuck = solver.moved > hardly * earlier[0] and estimate < 10 * COARSE
+        earlier.append(solver.moved)
         if estimate <= aim or stuck:
             certified = certified_error(solver.damping, *solver.certify(folder / SCORES), pages)
             if certified <= error or stuck:
