@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from centime.ledger.strategy import STRATEGIES, PageOrder, Strategy, known_pages, repeated
+from centime.ledger.strategy import STRATEGIES, PageOrder, Strategy, known_pages, repeated, runs_without_repeats
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.row_batch import Pages
 
@@ -80,3 +83,11 @@ def test_known_pages_are_those_below_the_number_of_pages() -> None:
 
 def test_a_repetition_is_every_place_but_the_first() -> None:
     assert repeated(np.array([3, 1, 3, 3, 1, 0])).tolist() == [False, False, True, True, True, False]
+
+
+@given(st.lists(st.integers(0, 5), max_size=30))
+def test_runs_without_repeats_are_the_longest(pages: list[int]) -> None:
+    runs = [pages[start:end] for start, end in runs_without_repeats(np.array(pages, dtype=np.int64))]
+    assert [page for run in runs for page in run] == pages
+    assert all(len(set(run)) == len(run) for run in runs)
+    assert all(after[0] in run for run, after in pairwise(runs))

@@ -29,7 +29,15 @@ from centime.ledger.memory_rows import MemoryRows, WebRows, row_batch
 from centime.ledger.payment import ALL_PAID, EMPHASIS, FILED, KIND, LINKS, PAYMENTS, READ, RECEIVED
 from centime.ledger.protocol import Settlement, Watch
 from centime.ledger.queue import BUCKETS, Queue, make_queue
-from centime.ledger.strategy import DISTINCT, LARGEST_BATCH, PageOrder, Strategy, known_pages, repeated
+from centime.ledger.strategy import (
+    DISTINCT,
+    LARGEST_BATCH,
+    PageOrder,
+    Strategy,
+    known_pages,
+    repeated,
+    runs_without_repeats,
+)
 from centime.model.counts import whole_number
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph
@@ -112,14 +120,11 @@ class ExactLedger:
         numbers = known_pages(pages, self.pages)
         if len(numbers) != len(rows.starts):
             raise BadSetting(f"{len(numbers)} visits need {len(numbers)} rows, not {len(rows.starts)}")
-        ends = np.append(np.flatnonzero(repeated(numbers)), len(numbers))
-        start = 0
-        for end in ends:  # a repeated page ends a run of visits that can be recorded together
+        for start, end in runs_without_repeats(numbers):
             self._read(
                 numbers[start:end],
                 RowBatch(rows.starts[start:end], rows.lengths[start:end], rows.targets, rows.weights),
             )
-            start = end
 
     def explore(self, web: Graph, visits: int, order: Strategy | npt.ArrayLike = "greedy") -> None:
         """Reads pages of a web with the page numbers of this ledger: `visits` visits, in this order."""

@@ -115,3 +115,17 @@ def repeated(pages: Pages) -> npt.NDArray[np.bool_]:
     mask = np.ones(len(pages), dtype=np.bool_)
     mask[np.unique(pages, return_index=True)[1]] = False
     return mask
+
+
+def runs_without_repeats(pages: Pages) -> Iterator[tuple[int, int]]:
+    """The longest runs in which no page is repeated, from the first on: where each begins and ends."""
+    order = np.argsort(pages, kind="stable")
+    again = np.flatnonzero(pages[order[1:]] == pages[order[:-1]]) + 1
+    before = np.full(len(pages), -1)  # where the same page is last before each place
+    before[order[again]] = order[again - 1]
+    start = 0
+    for place in np.flatnonzero(before >= 0).tolist():
+        if before[place] >= start:
+            yield start, place
+            start = place
+    yield start, len(pages)
