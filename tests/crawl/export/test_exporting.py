@@ -53,7 +53,8 @@ def test_a_corpus_has_the_text_of_every_page_that_is_there(library: Library, tmp
     assert rows[TWO]["text"] == "first"
     assert rows[TWO]["changed"] > rows[ONE]["changed"]
     assert rows[ONE]["importance"] > 0
-    assert rows[ONE]["links"] == [{"url": TWO, "text": "Text", "external": False}]
+    assert rows[ONE]["links"] == [{"url": TWO, "text": "Text", "external": False, "nofollow": False}]
+    assert (rows[ONE]["content_type"], rows[ONE]["canonical"]) == ("text/html; charset=utf-8", None)
     assert export(library, "parquet", tmp_path / "c.parquet", "--text") == 0
     table = pq.read_table(tmp_path / "c.parquet").to_pylist()
     for name in ("text", "links"):
@@ -65,12 +66,14 @@ def test_a_corpus_has_the_text_of_every_page_that_is_there(library: Library, tmp
 
 def test_each_link_of_a_page_is_there_once_with_its_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
     page = b"<a href=/a>One  a</a><a href='/a'>One a</a><a href=/a>other</a><a href=#x>here</a><a href='mailto:x'>m</a>"
-    page += b"<a href=http://b.example/>b</a>"
-    found = links_of(page, "text/html", "http://a.example/")
-    inside, outside = CorpusLink("http://a.example/a", "One a", False), CorpusLink("http://b.example/", "b", True)
+    page += b"<a href=http://b.example/ rel=nofollow>b</a>"
+    named, found = links_of(b"<link rel=canonical href=/>" + page, "text/html", "http://a.example/")
+    inside = CorpusLink("http://a.example/a", "One a", external=False, nofollow=False)
+    outside = CorpusLink("http://b.example/", "b", external=True, nofollow=True)
+    assert named == "http://a.example/"
     assert found == [inside, outside]
     monkeypatch.setattr(corpus, "MOST_LINKS", 1)
-    assert len(links_of(page, "text/html", "http://a.example/")) == 1
+    assert len(links_of(page, "text/html", "http://a.example/")[1]) == 1
 
 
 def test_pages_are_markdown_files(library: Library, tmp_path: Path) -> None:

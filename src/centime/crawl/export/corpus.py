@@ -20,6 +20,7 @@ from centime.crawl.search.updating import wanted_pages
 from centime.discover.canonical import canonical
 from centime.files.replacement import replacing_files
 from centime.model.address import host_of
+from centime.model.document import NOFOLLOW
 from centime.model.errors import DamagedFile
 from centime.parse.document import read_document
 from centime.search.page_text import page_text
@@ -36,6 +37,7 @@ class CorpusLink:
     url: str
     text: str  # of its anchor
     external: bool  # it leads to another host
+    nofollow: bool  # the link, or the whole page, asks not to be followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class CorpusRow:
     text: str  # a paragraph in each line
     language: str | None
     kind: str
+    content_type: str | None  # as the server says
+    canonical: str | None  # what the page names as its own URL
     importance: float
     changed: str | None  # when this version was first seen
     seen: str | None  # when it was last seen
@@ -91,30 +95,36 @@ class Corpus:
             made = page_text(data, content_type, body.url)
             if made.text:
                 self.rows += 1
+                named, links = links_of(data, content_type, body.url)
                 yield CorpusRow(
                     url=body.url,
                     title=made.title,
                     text=made.text,
                     language=made.language or None,
                     kind=made.kind,
+                    content_type=content_type or None,
+                    canonical=named,
                     importance=importance,
                     changed=moment(body.time),
                     seen=moment(body.seen),
-                    links=links_of(data, content_type, body.url),
+                    links=links,
                 )
 
 
-def links_of(data: bytes, content_type: str, url: str) -> list[CorpusLink]:
-    """The links of a page to other pages, in its order, each once, with the text of its first anchor."""
+def links_of(data: bytes, content_type: str, url: str) -> tuple[str | None, list[CorpusLink]]:
+    """The URL that a page names as its own, and its links to other pages, in its order, each once, with the text of its
+    first anchor.
+    """
     read = read_document(data, url=url, content_type=content_type, anchors=True)
     made: dict[CorpusLink, None] = {}
-    for href, text in zip(read.hrefs, read.anchors, strict=True):
+    for href, text, flags in zip(read.hrefs, read.anchors, read.flags, strict=True):
         target = canonical(href, read.base or url)
         if target is not None and target != url:
-            made[CorpusLink(target, " ".join(text.split()), host_of(target) != host_of(url))] = None
+            nofollow = read.nofollow or bool(flags & NOFOLLOW)
+            made[CorpusLink(target, " ".join(text.split()), host_of(target) != host_of(url), nofollow)] = None
             if len(made) == MOST_LINKS:
                 break
-    return list(made)
+    return (canonical(read.canonical, read.base or url) if read.canonical else None), list(made)
 
 
 def write_json_lines(rows: Iterable[CorpusRow], file: BinaryIO) -> None:
@@ -129,8 +139,8 @@ def write_table(rows: Iterator[CorpusRow], path: Path) -> None:
     import pyarrow.parquet as pq
 
     time = pa.timestamp("s", tz="UTC")
-    texts = [(name, pa.string()) for name in ("url", "title", "text", "language", "kind")]
-    link = pa.struct([("url", pa.string()), ("text", pa.string()), ("external", pa.bool_())])
+    texts = [(name, pa.string()) for name in ("url", "title", "text", "language", "kind", "content_type", "canonical")]
+    link = pa.struct([("url", pa.string()), ("text", pa.string()), ("external", pa.bool_()), ("nofollow", pa.bool_())])
     numbers = [("importance", pa.float64()), ("changed", time), ("seen", time)]
     schema = pa.schema([*texts, *numbers, ("links", pa.list_(link))])
     with replacing_files(path) as files, pq.ParquetWriter(files.new(path), schema, compression="zstd") as writer:

@@ -1,7 +1,8 @@
 """All known pages as one table with a row for each page, in Parquet or CSV, to be queried with SQL.
 
 The table is written a batch of pages at a time, so memory is a batch, and the importance and the number of links in of
-all pages. In the row of a page that was never visited, the columns that a visit fills are null. Times are UTC.
+all pages. In the row of a page that was never visited, the columns that a visit fills are null. Times are UTC. A
+signature is text: data frames make floating point, which loses digits, of a column of large numbers with a gap.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ SCHEMA = pa.schema(
         ("wire_bytes", pa.int64()),
         ("body_bytes", pa.int64()),
         ("latency_milliseconds", pa.int64()),
-        ("signature", pa.uint64()),
+        ("signature", pa.string()),
         ("leads_to", pa.int64()),
         ("truncated", pa.bool_()),
         ("noindex", pa.bool_()),
@@ -126,7 +127,7 @@ def _columns(opened: CrawlState, pages: npt.NDArray[np.int64], hosts: pa.Array, 
         "requisite": opened.shard.requisites.nesting(pages) > 0,
         "status": pa.array(heads["status"].astype(np.int16), mask=heads["status"] == 0),
         "links_out": known.rows.gather(pages).lengths.astype(np.int32),
-        "signature": pa.array(heads["signature"], mask=heads["signature"] == 0),
+        "signature": [f"{one:016x}" if one else None for one in heads["signature"].tolist()],
         "leads_to": pa.array(first + redirect, mask=never | (redirect == NO_PAGE)),
     }
     for name in NUMBERS:
