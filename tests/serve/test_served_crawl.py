@@ -3,13 +3,13 @@
 import asyncio
 import errno
 import json
-import logging
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from centime.model.kernel import Activity
 from centime.serve import application, failures, served_crawl
 from centime.serve.served_crawl import ServedCrawl
 from tests.crawl.report.made import NOW, ROOT, hand_made, refreshed
@@ -228,12 +228,16 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
 def test_an_answer_that_waits_for_compiling_says_so_and_is_there_later(
     small: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiling = logging.getLogger("centime.compiling")
+    activity = Activity()
+    monkeypatch.setattr(failures, "activity", activity)
     with monkeypatch.context() as hurried:
         hurried.setattr(application, "ANSWER_SECONDS", 0.0)
         late = small.get(PAGES, match="late")
         assert (late.status, late.json["error"]) == (503, "This takes too long here.")
-        compiling.info("compiling a kernel")
+        with monkeypatch.context() as shortened, activity.lasting():  # however long it takes
+            shortened.setattr(failures, "COMPILES", 0.0)
+            assert "compiled, once" in small.get(PAGES, match="late").json["error"]
+        activity.ended()
         compiled = small.get(PAGES, match="late")
         assert compiled.status == 503
         assert "compiled, once" in compiled.json["error"]
