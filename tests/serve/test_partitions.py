@@ -20,6 +20,7 @@ from centime.serve.events import KINDS
 from centime.serve.reports import RESOURCES
 from centime.store.lock import lock_file, unlock_file
 from tests.cluster.crawled import Crawled
+from tests.crawl.report.made import NOW
 from tests.serve.asking import Asker
 
 NEEDS = {"page": "url", "diff": "url", "host": "host", "search": "words"}
@@ -135,7 +136,14 @@ def test_the_cluster_page_shows_how_processes_are_while_a_crawl_runs(both: Asker
     states = ("running", "frozen", "lost")
     made = [
         PartitionStatus(
-            partition=number, node=str(number % 2), state=state, process=7, incarnation=2, taken_over=number
+            partition=number,
+            node=str(number % 2),
+            state=state,
+            process=7,
+            incarnation=2,
+            taken_over=number,
+            taken_over_at=NOW + 20_000.0 - 130.0 * number,
+            why="its process died" if number else "",
         )
         for number, state in enumerate(states)
     ]
@@ -145,6 +153,9 @@ def test_the_cluster_page_shows_how_processes_are_while_a_crawl_runs(both: Asker
         found = both.get("/api/v1/crawls/cluster/cluster").json
         assert found["running"]
         assert [(row["state"], row["taken_over"]) for row in found["rows"]] == list(zip(states, range(3), strict=True))
+        wrong = both.get("/api/v1/crawls/cluster/overview").json["wrong"]
+        assert "Partition 1 was taken over 2 minutes ago: its process died." in wrong
+        assert not any("Partition 0" in one for one in wrong)
         assert "batches 2 kB" in both.get("/c/cluster/cluster").text
     finally:
         unlock_file(handle)

@@ -206,12 +206,14 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
 ) -> None:
     monkeypatch.setattr(served_crawl, "FOLLOW_SECONDS", 0.5)
     monkeypatch.setattr(served_crawl, "LEISURE", 20.0)
-    now = [1000.0]
+    now, worked = [1000.0], [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    followed = ServedCrawl._followed
+    monkeypatch.setattr("time.thread_time", lambda: worked[0])
+    followed, work = ServedCrawl._followed, [3.0]
 
     def slowly(self: ServedCrawl) -> Any:
         now[0] += 3.0
+        worked[0] += work[0]
         return followed(self)
 
     monkeypatch.setattr(ServedCrawl, "_followed", slowly)
@@ -221,6 +223,9 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
         crawl._look()
         pauses.append(crawl._pause)
         now[0] += 100.0
+    work[0] = 0.001  # it takes as long as before, on a machine that is busy with something else
+    crawl._look()
+    assert crawl._pause == 0.5
     crawl._close()
     assert pauses == [0.5, 60.0]
 

@@ -66,7 +66,7 @@ class ServedCrawl:
         self._told = ""  # the trouble that the log has
         self._looked = float("-inf")  # by the monotonic clock, as all times here but those of glances
         self._pause = FOLLOW_SECONDS
-        self._taken = 0.0  # seconds for the last look
+        self._taken = 0.0  # seconds of CPU for the last look
         self._state = 0  # one more whenever the reader's state is another
         self._answers: OrderedDict[Any, tuple[int, Answer[Any]]] = OrderedDict()
         self._bytes = 0
@@ -145,6 +145,7 @@ class ServedCrawl:
                     self._glance = Glance(self._glance.parts, self._clock(), self._glance)
                 return self._glance
         self._trouble = None
+        worked = time.thread_time()
         try:
             self._glance = self._followed()
         except (CentimeError, OSError) as trouble:
@@ -154,7 +155,8 @@ class ServedCrawl:
             raise self._trouble from trouble
         finally:
             self._looked = time.monotonic()
-            before, self._taken = self._taken, self._looked - now
+            # its own work and not the time that passed: a machine that is busy with something else makes nothing older
+            before, self._taken = self._taken, time.thread_time() - worked
             self._pause = max(FOLLOW_SECONDS, LEISURE * min(before, self._taken))
         self._tell("")
         return self._glance

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from centime.cluster.report.merging import figures_together
+from centime.cluster.status import read_status
 from centime.crawl.commands.inbox import running
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.notify.delivery import read_troubles
@@ -20,6 +21,7 @@ SPANS = {"hour": 10, "day": 60, "months": 3600, "years": 86_400}
 Over = Literal["hour", "day", "months", "years"]
 MOST_TROUBLES = 20
 MOST_TOP = 10
+TOLD_MINUTES = 60  # for which it is told that a partition was taken over
 FAILING_SHARE = 0.2  # of visits, from which on it is told
 
 ALWAYS = ("journal", "snapshots", "state", "bodies")  # parts that every folder has
@@ -100,8 +102,22 @@ def _wrong(glance: Glance, is_running: bool) -> list[str]:
     failed = sum(glance.statistics["errors"].values())
     if visits and failed > FAILING_SHARE * visits:
         sentences.append(f"{failed:,} of {visits:,} visits failed.")
+    if glance.parts.is_cluster and is_running:
+        sentences += _taken_over(glance)
     for reader in glance.parts.readers:
         sentences += _wrong_in(glance, reader)
+    return sentences
+
+
+def _taken_over(glance: Glance) -> list[str]:
+    """The partitions that another process took over of late, one sentence each."""
+    status = read_status(glance.path)
+    sentences = []
+    for one in [] if status is None else status.partitions:
+        minutes = int((glance.now - one.taken_over_at) / 60.0)
+        if one.why and minutes < TOLD_MINUTES:
+            ago = "just now" if minutes < 1 else "a minute ago" if minutes == 1 else f"{minutes} minutes ago"
+            sentences.append(f"Partition {one.partition} was taken over {ago}: {one.why}.")
     return sentences
 
 
