@@ -136,7 +136,7 @@ class Prompt(HttpToolsProtocol):
         """Whether this connection is within the share of its address: twice what is left of all connections."""
         address = _network(self.client)
         others = [one for one in self.connections if one is not self]
-        own = sum(_network(one.client) == address for one in others)
+        own = sum(_network(getattr(one, "client", None)) == address for one in others)
         return own < SHARE * (MOST_CONNECTIONS - len(others))
 
     def _await_head(self) -> None:

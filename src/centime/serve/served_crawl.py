@@ -14,7 +14,9 @@ put back is served again. The log has a warning when a folder cannot be read any
 """
 
 import asyncio
+import errno
 import logging
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -225,7 +227,16 @@ def _named(path: Path, trouble: CentimeError | OSError, *, reads: bool = True) -
         return FolderGone(str(trouble))
     if isinstance(trouble, CentimeError):
         return trouble
+    if not reads and _can_only_be_read(path, trouble):
+        return FolderGone(f"{path}: the folder can only be read here, so nothing can be ordered: {trouble.strerror}")
     denied = reads and isinstance(trouble, PermissionError)
     where = trouble.filename if isinstance(trouble.filename, str) else path
     reason = trouble.strerror or str(trouble)
     return FolderGone(f"{where}: may not be read: {reason}" if denied else f"{where}: {reason}")
+
+
+def _can_only_be_read(path: Path, trouble: OSError) -> bool:
+    if trouble.errno == errno.EROFS:
+        return True
+    denied = isinstance(trouble, PermissionError)
+    return denied and os.access(path, os.R_OK | os.X_OK) and not os.access(path, os.W_OK)

@@ -23,6 +23,11 @@ MOST_TROUBLES = 20
 MOST_TOP = 10
 TOLD_MINUTES = 60  # for which it is told that a partition was taken over
 FAILING_SHARE = 0.2  # of visits, from which on it is told
+TRUTH = (
+    "The certified error is about the links as they were read, and the crawl's freshness is an estimate from changes "
+    "seen so far; the truth is that of this moment. A web that has changed since it was read is further from the copy "
+    "than what is certified."
+)
 
 ALWAYS = ("journal", "snapshots", "state", "bodies")  # parts that every folder has
 
@@ -55,7 +60,7 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
         "wrong": _wrong(glance, bool(process)),
         "curves": figures,
         "top": _top(glance),
-        "truth": None if (truth := read_truth(path)) is None else msgspec.to_builtins(truth),
+        "truth": None if (truth := read_truth(path)) is None else msgspec.to_builtins(truth) | {"note": TRUTH},
     }
 
 
