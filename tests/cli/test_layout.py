@@ -49,7 +49,7 @@ def lines_of(rows: list[dict[str, object]], width: int) -> list[str]:
 def test_a_number_stays_with_its_unit_and_what_is_not_there_is_left_out() -> None:
     rows: list[dict[str, object]] = [
         {"host": f"http://{name}.example", "latency_seconds": 5.0, "trouble": trouble, "until_seconds": until}
-        | {f"number_{number}": 10**9 for number in range(4)}
+        | {f"number_{letter}": 10**9 for letter in "abcd"}
         for name, trouble, until in (("a", "no answer after 5.0 s", None), ("b", "", 3.0))
     ]
     for width in range(30, 60):
@@ -128,7 +128,7 @@ def test_long_facts_continue_under_themselves() -> None:
         ("certified_error", 7.74404e-07, "7.744e-07"),
         ("known", 65_819_776, "65,819,776"),
         ("status", 404, "404"),
-        ("rate", 12345.678, "12346"),
+        ("rate", 12345.678, "12,346"),
         ("right", True, "yes"),
         ("trouble", None, "-"),
         ("kinds", {"html": 3, "wire_xml": 2}, "html 3, wire xml 2"),

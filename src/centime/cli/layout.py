@@ -8,7 +8,7 @@ one line all the same, so that it can be selected: the terminal folds it.
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from centime.cli.figure import UNITS, label, shown
@@ -20,7 +20,7 @@ IDENTITIES = ("url", "page", "host", "link", "name", "setting", "budget")
 BETWEEN = "  "
 LEAST_TEXT = 12  # characters of a column in which texts are wrapped
 NOTHING = ("", "-")  # how a value that is not there is shown
-AMOUNT = re.compile(rf"(\d) (?=(?:{'|'.join(UNITS)})(?![^\s,;.)]))")
+AMOUNT = re.compile(rf"(\S*\d) ({'|'.join(UNITS)})(?![^\s,;.)])")
 HEADING, IDENTITY = "bold", "cyan"
 
 
@@ -143,9 +143,14 @@ def _wrapped(text: str, width: int) -> list[str]:
     """Lines of at most `width`, except where one word is longer: it is not parted, nor is a number from its unit."""
     if _width(text) <= width:
         return [text]
-    joined = AMOUNT.sub("\\1\N{NO-BREAK SPACE}", text)
+    joined = AMOUNT.sub(_joined_within(width), text)
     lines = textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False) or [""]
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+def _joined_within(width: int) -> Callable[[re.Match[str]], str]:
+    """Joins a number and its unit, unless they are wider than this together."""
+    return lambda found: "\N{NO-BREAK SPACE}".join(found.groups()) if len(found[0]) <= width else found[0]
 
 
 def _width(text: str) -> int:

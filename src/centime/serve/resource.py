@@ -25,8 +25,6 @@ WORDS = {
     "`int`": "a whole number",
     "`float`": "a number",
     "`bool`": "true or false",
-    "`str`": "a text",
-    "`null`": "nothing",
     ">=": "of at least",
     "<=": "of at most",
 }
@@ -69,7 +67,7 @@ def _in_words(trouble: str) -> str:
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", trouble, re.DOTALL):
         return f"there is no parameter {unknown[1]}"
     if wrong := re.fullmatch(r"(.*) - at `\$\.(\w+)`", trouble, re.DOTALL):
-        words = wrong[1]
+        words = wrong[1].partition(", got ")[0]
         for code, word in WORDS.items():
             words = words.replace(code, word)
         return f"the parameter {wrong[2]}: {words[:1].lower()}{words[1:]}"

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from centime.shard.people.command import Command
     from centime.shard.people.notices import When
 
-COLUMNS = ("name", "pattern", "xpath", "words", "when", "every_seconds", "to", "waiting", "delivered", "due", "state")
+COLUMNS = (
+    *("name", "pattern", "xpath", "words", "when", "every_seconds", "to", "waiting", "delivered", "due", "state"),
+    *("failures", "next_attempt", "trouble"),
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -89,6 +92,8 @@ def _subscribe(
         with progress(1.0, f"opening {folder.name}", quiet=as_json):
             table = subscription_table(folder, folders_of(folder))
     if listed:
+        if as_csv:  # one that is only requested has its facts in another order
+            table = [dict.fromkeys(COLUMNS) | row for row in table]
         show({"subscriptions": table}, as_json=as_json, as_csv=as_csv, table="subscriptions", columns=COLUMNS)
         return
     for given, what, option in ((xpath, "XPath is", "--xpath"), (words, "words are", "--words")):
