@@ -129,6 +129,7 @@ def test_long_facts_continue_under_themselves() -> None:
         ("known", 65_819_776, "65,819,776"),
         ("status", 404, "404"),
         ("rate", 12345.678, "12,346"),
+        ("port", 41_863, "41863"),
         ("right", True, "yes"),
         ("trouble", None, "-"),
         ("kinds", {"html": 3, "wire_xml": 2}, "html 3, wire xml 2"),

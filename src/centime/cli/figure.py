@@ -10,6 +10,7 @@ from math import inf, isfinite
 from centime.cli.visible import visible
 
 DIGITS = 4
+NAMING = ("port", "process", "seed")  # numbers that name something, and are no amount
 MEASURED = ("seconds", "bytes", "percent")
 TIMES = (("ms", 1e-3, 1.0), ("s", 1.0, 120.0), ("min", 60.0, 7_200.0), ("h", 3_600.0, 172_800.0), ("d", 86_400.0, inf))
 SIZES = (("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12))
@@ -34,6 +35,8 @@ def shown(name: str, value: object) -> str:
             return "-"
         case bool():
             return "yes" if value else "no"
+        case int() if name in NAMING:
+            return str(value)
         case int() | float() if unit == "seconds":
             return _time(value)
         case int() | float() if unit == "bytes":
