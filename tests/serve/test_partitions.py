@@ -139,7 +139,7 @@ def test_the_cluster_page_shows_how_processes_are_while_a_crawl_runs(both: Asker
             partition=number,
             node=str(number % 2),
             state=state,
-            process=7,
+            process=23_628,
             incarnation=2,
             taken_over=number,
             taken_over_at=NOW + 20_000.0 - 130.0 * number,
@@ -156,7 +156,9 @@ def test_the_cluster_page_shows_how_processes_are_while_a_crawl_runs(both: Asker
         wrong = both.get("/api/v1/crawls/cluster/overview", over="years").json["wrong"]  # not remembered yet
         assert "Partition 1 was taken over 2 minutes ago: its process died." in wrong
         assert not any("Partition 0" in one for one in wrong)
-        assert "batches 2 kB" in both.get("/c/cluster/cluster").text
+        page = both.get("/c/cluster/cluster").text
+        assert "batches 2 kB" in page
+        assert ">23628<" in page, "the number of a process is a name"
     finally:
         unlock_file(handle)
 
