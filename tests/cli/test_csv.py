@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "subscribe": (["--list"], "subscriptions"),
     "replay": (["--rate", "10/d", "--policy", "uniform"], "policies"),
     "check": ([], "problems"),
+    "prune": ([], ""),
     "rank": ([], "top"),
     "energy": (["--by", "site"], "communities"),
     "explain": ([ONE], "sources"),
@@ -48,7 +49,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
 }
 # These print no rows of their own: what crawl, demo and watch show at their end is in top and changes, lab writes a
 # file of CSV for each experiment, and export is CSV itself.
-WITHOUT = {"crawl", "set", "repair", "prune", "upgrade", "export", "text", "diff", "index", "watch", "publish"}
+WITHOUT = {"crawl", "set", "repair", "upgrade", "export", "text", "diff", "index", "watch", "publish"}
 WITHOUT |= {"convert", "demo", "webbox", "lab", "serve", "import", "cluster"}
 OF_THE_TIME = {"due", "ready", "host_ready", "why", "next_time"}  # differ between two calls
 EMPTY = {"check", "documents", "promotion", "refused"}  # have no rows in the crawl below
@@ -81,7 +82,8 @@ def test_the_rows_are_those_of_json_and_numbers_are_not_rounded(
     name = COMMANDS[command][1]
     expected = report[name] if name else [{"name": key} for key in report]
     if command in EMPTY:
-        assert (expected in ("none", []), text) == (True, "")
+        heading = "part,file,what\n" if command == "check" else ""
+        assert (expected in ("none", []), text) == (True, heading)
         return
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert len(rows) == len(expected)
@@ -94,6 +96,17 @@ def test_the_rows_are_those_of_json_and_numbers_are_not_rounded(
     assert "\r" not in text
 
 
+def test_a_list_of_no_subscriptions_has_the_heading_of_one_of_some(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(Library(tmp_path / "crawl", {ONE: "<p>Tea."})) as library:
+        capsys.readouterr()
+        assert run(app, ["subscribe", str(library.folder), "--list", "--csv"]) == 0
+    heading = capsys.readouterr().out
+    assert run(app, ["subscribe", str(folder), "--list", "--csv"]) == 0
+    assert capsys.readouterr().out.partition("\n")[0] + "\n" == heading
+
+
 def test_every_command_prints_rows_as_csv_or_is_known_to_have_none() -> None:
     program: Any = typer.main.get_command(app)
     having = {
@@ -101,7 +114,7 @@ def test_every_command_prints_rows_as_csv_or_is_known_to_have_none() -> None:
         for name, command in program.commands.items()
         if any("--csv" in parameter.opts for parameter in command.params)
     }
-    assert having == set(COMMANDS)
+    assert having == set(COMMANDS) | {"cluster"}  # whose nodes are processes: tests/cli/crawl/test_cluster.py
     assert having | WITHOUT == set(program.commands)
 
 

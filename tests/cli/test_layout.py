@@ -46,6 +46,26 @@ def lines_of(rows: list[dict[str, object]], width: int) -> list[str]:
     return [line for line, _ in table_lines("hosts", rows, width)]
 
 
+def test_a_number_stays_with_its_unit_and_what_is_not_there_is_left_out() -> None:
+    rows: list[dict[str, object]] = [
+        {"host": f"http://{name}.example", "latency_seconds": 5.0, "trouble": trouble, "until_seconds": until}
+        | {f"number_{letter}": 10**9 for letter in "abcd"}
+        for name, trouble, until in (("a", "no answer after 5.0 s", None), ("b", "", 3.0))
+    ]
+    for width in range(30, 60):
+        lines = lines_of(rows, width)
+        assert not any(line.endswith(("5", "5.0", "3")) for line in lines), width
+        records = " ".join(lines).partition("http://b.example")
+        assert "until" not in records[0], width
+        assert "trouble" not in records[2], width
+        assert "until 3 s" in records[2], width
+
+
+def test_an_empty_fact_is_left_out_and_parts_of_one_have_units_of_their_own() -> None:
+    facts = {"refused": {}, "versions": {"pages": 2, "bytes": 2_000_000}, "ended": None}
+    assert list(fact_lines(facts, 80)) == ["versions  pages 2, bytes 2 MB", "ended     -"]
+
+
 def test_columns_that_are_empty_in_every_row_are_left_out() -> None:
     rows: list[dict[str, object]] = [
         {"host": "http://a.example", "trouble": "", "known": 0, "until": None},
@@ -108,7 +128,8 @@ def test_long_facts_continue_under_themselves() -> None:
         ("certified_error", 7.74404e-07, "7.744e-07"),
         ("known", 65_819_776, "65,819,776"),
         ("status", 404, "404"),
-        ("rate", 12345.678, "12346"),
+        ("rate", 12345.678, "12,346"),
+        ("port", 41_863, "41863"),
         ("right", True, "yes"),
         ("trouble", None, "-"),
         ("kinds", {"html": 3, "wire_xml": 2}, "html 3, wire xml 2"),

@@ -1,13 +1,16 @@
 """A crawl in partitions as processes of this machine: it is the crawl that one folder would be."""
 
+import logging
 import os
 import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,7 +21,9 @@ from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import partition_folders, read_about
+from centime.cluster.member import Member
 from centime.cluster.report.checking import check_any
+from centime.cluster.status import PartitionStatus, read_status
 from centime.crawl.engine.loop import STOPPED, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import CrawlReader, read_crawl
@@ -104,18 +109,46 @@ def test_a_check_verifies_all_partitions_and_what_they_told_each_other(crawled: 
     assert any("neither applied nor kept" in problem.what for problem in check_any(copy).problems)
 
 
+def _partitions(folder: Path) -> list[PartitionStatus]:
+    status = read_status(folder)
+    assert status is not None
+    return status.partitions
+
+
+def test_a_process_that_does_nothing_is_frozen_after_the_patience_however_much_it_worked_before() -> None:
+    process = Mock()
+    process.cpu_seconds.return_value = 100.0
+    silent = Member(0, 1, process)
+    assert not any(silent.is_frozen(50.0 + passed, 50.0, 10.0) for passed in range(11))
+    assert silent.is_frozen(60.1, 50.0, 10.0)
+    process.cpu_seconds.side_effect = count(100.0).__next__  # it works whenever it is looked at
+    busy = Member(0, 1, process)
+    assert not any(busy.is_frozen(50.0 + passed, 50.0, 10.0) for passed in range(201))
+    assert busy.is_frozen(50.0 + 211.0, 50.0, 10.0)
+    late = Member(0, 1, process)
+    assert not late.is_frozen(80.0, 50.0, 10.0), "who looks only now cannot know whether it worked"
+
+
 def test_a_partition_that_is_killed_or_frozen_is_started_again_and_nothing_is_lost(
-    crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(coordinator, "FROZEN_SECONDS", 1.0)
+    counted: list[int] = []
     done: list[int] = []
 
     def disturb(crawl: Coordinator, now: float) -> None:
         if len(done) < 2 and crawl.run_facts.visits > 15 * (len(done) + 1):
             os.kill(crawl.pids[len(done)], signal.SIGKILL if not done else signal.SIGSTOP)
             done.append(1)
+        counted[:] = [crawl.run_facts.visits, crawl.statistics(now)["visits"] if crawl.has_facts else 0]
 
     assert run(crawled.seed, tmp_path / "c", disturb, rate="60/s").startswith("everything known was read")
+    assert counted[0] == counted[1] > 30, "visits of lost processes count"
+    lost = [record for record in caplog.records if record.msg == "a partition was lost"]
+    assert [record.levelno for record in lost[:2]] == [logging.WARNING] * 2
+    whys = [one.why.partition(" ")[2] for one in sorted(_partitions(tmp_path / "c"), key=lambda one: one.partition)]
+    assert whys[0] == "process died"
+    assert whys[1].startswith("process neither answered nor worked")
     assert min(read_about(tmp_path / "c").incarnations) > 1
     must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
 

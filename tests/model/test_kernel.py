@@ -15,6 +15,7 @@ from numba import config
 
 from centime.model.kernel import (
     MOST_LATE_BYTES,
+    activity,
     bare_inlined,
     bare_kernel,
     bare_part,
@@ -216,6 +217,17 @@ def test_compiling_is_reported_once_for_each_kernel(caplog: pytest.LogCaptureFix
     assert [record.message for record in caplog.records] == [
         "compiling centime.model.kernel.kernel_of.<locals>.alone"
     ] * 2
+
+
+@pytest.mark.usefixtures("compiles")
+def test_a_process_knows_that_it_compiles_and_when_it_last_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    monkeypatch.setattr(fcntl, "flock", lambda *given: seen.append(activity.within(0.0)))
+    assert not activity.within(0.0)
+    assert kernel_of(inlined(_double))(1.5) == 3.0
+    assert seen == [True]
+    assert not activity.within(0.0)
+    assert activity.within(60.0)
 
 
 def test_a_kernel_of_a_part_gives_what_the_part_gives() -> None:

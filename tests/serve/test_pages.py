@@ -204,6 +204,21 @@ def test_every_figure_on_the_overview_links_to_what_it_means(small: Asker) -> No
     assert named <= set(shown)
 
 
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("search", "the parameter words is missing, as in ?words=..."),
+        ("pages?most=0", "the parameter most: expected a whole number of at least 1"),
+        ("pages?most=x", "the parameter most: expected a whole number"),
+        ("changes?diff=2", "the parameter diff: expected true or false"),
+        ("hosts?colour=1", "there is no parameter colour"),
+    ],
+)
+def test_a_wrong_parameter_is_named_in_plain_words(small: Asker, address: str, words: str) -> None:
+    answered = small.get(f"/api/v1/crawls/museum/{address}")
+    assert (answered.status, answered.json["error"].partition(" is wrong: ")[2]) == (400, words)
+
+
 def test_the_overview_shows_the_truth_beside_its_figures_where_it_is_known(small_folder: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(small_folder, tmp_path / "museum"))
     asker = Asker({"museum": folder})
@@ -227,7 +242,10 @@ def test_the_overview_shows_the_truth_beside_its_figures_where_it_is_known(small
     asker = Asker({"museum": folder})
     try:
         page = asker.get("/c/museum/overview")
-        assert asker.get("/c/museum/overview.json").json["truth"]["true_fresh_share"] == 0.4321
+        told = asker.get("/c/museum/overview.json").json["truth"]
+        assert told["true_fresh_share"] == 0.4321
+        assert "the links as they were read" in told["note"]
+        assert "the links as they were read" in page.text
     finally:
         asker.close()
     for part in ("Beside the truth", ">777<", ">43.2 %<", ">0.125<", "http://a.example/&lt;b&gt;", ">1.25<"):

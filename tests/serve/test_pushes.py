@@ -96,6 +96,12 @@ def test_a_webhook_that_is_no_push_is_refused(asker: Asker, body: bytes) -> None
     assert hook(asker, body, signed(body)).status == 400
 
 
+def test_a_webhook_whose_urls_are_a_text_is_told_that_they_are_a_list(asker: Asker) -> None:
+    letters = json.dumps({"urls": f"{A}/one"}).encode()
+    answered = hook(asker, letters, signed(letters))
+    assert (answered.status, answered.json["error"][:14]) == (400, "urls is a list")
+
+
 def test_a_push_that_is_too_large_is_refused_whatever_length_it_claims(asker: Asker, folder: Path) -> None:
     body = json.dumps({"urls": [f"{A}/one"], "more": "x" * (1 << 20)}).encode()
     for claimed in ({"content-length": str(len(body))}, {"content-length": "10"}, {}):

@@ -3,13 +3,13 @@
 import asyncio
 import errno
 import json
-import logging
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from centime.model.kernel import Activity
 from centime.serve import application, failures, served_crawl
 from centime.serve.served_crawl import ServedCrawl
 from tests.crawl.report.made import NOW, ROOT, hand_made, refreshed
@@ -107,7 +107,8 @@ def test_an_order_to_a_folder_that_cannot_be_written_says_so(
 
     monkeypatch.setattr("centime.crawl.commands.inbox.make_folder", refused)
     answered = ordered(asker)
-    assert (answered.status, answered.json["error"]) == (503, f"{folder / 'commands'}: Read-only file system")
+    only = "the folder can only be read here, so nothing can be ordered: Read-only file system"
+    assert (answered.status, answered.json["error"]) == (503, f"{folder}: {only}")
 
 
 def test_parts_of_a_folder_that_are_deleted_are_told_on_the_overview(kept: Path, tmp_path: Path) -> None:
@@ -206,12 +207,14 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
 ) -> None:
     monkeypatch.setattr(served_crawl, "FOLLOW_SECONDS", 0.5)
     monkeypatch.setattr(served_crawl, "LEISURE", 20.0)
-    now = [1000.0]
+    now, worked = [1000.0], [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    followed = ServedCrawl._followed
+    monkeypatch.setattr("time.thread_time", lambda: worked[0])
+    followed, work = ServedCrawl._followed, [3.0]
 
     def slowly(self: ServedCrawl) -> Any:
         now[0] += 3.0
+        worked[0] += work[0]
         return followed(self)
 
     monkeypatch.setattr(ServedCrawl, "_followed", slowly)
@@ -221,6 +224,9 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
         crawl._look()
         pauses.append(crawl._pause)
         now[0] += 100.0
+    work[0] = 0.001  # it takes as long as before, on a machine that is busy with something else
+    crawl._look()
+    assert crawl._pause == 0.5
     crawl._close()
     assert pauses == [0.5, 60.0]
 
@@ -228,12 +234,16 @@ def test_a_crawl_that_was_slow_once_is_live_at_once_and_one_that_is_always_slow_
 def test_an_answer_that_waits_for_compiling_says_so_and_is_there_later(
     small: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiling = logging.getLogger("centime.compiling")
+    activity = Activity()
+    monkeypatch.setattr(failures, "activity", activity)
     with monkeypatch.context() as hurried:
         hurried.setattr(application, "ANSWER_SECONDS", 0.0)
         late = small.get(PAGES, match="late")
         assert (late.status, late.json["error"]) == (503, "This takes too long here.")
-        compiling.info("compiling a kernel")
+        with monkeypatch.context() as shortened, activity.lasting():  # however long it takes
+            shortened.setattr(failures, "COMPILES", 0.0)
+            assert "compiled, once" in small.get(PAGES, match="late").json["error"]
+        activity.ended()
         compiled = small.get(PAGES, match="late")
         assert compiled.status == 503
         assert "compiled, once" in compiled.json["error"]

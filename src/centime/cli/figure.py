@@ -10,9 +10,12 @@ from math import inf, isfinite
 from centime.cli.visible import visible
 
 DIGITS = 4
+NAMING = ("port", "process", "seed")  # numbers that name something, and are no amount
+MEASURED = ("seconds", "bytes", "percent")
 TIMES = (("ms", 1e-3, 1.0), ("s", 1.0, 120.0), ("min", 60.0, 7_200.0), ("h", 3_600.0, 172_800.0), ("d", 86_400.0, inf))
 SIZES = (("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12))
-GROUPED = 100_000  # from here on, commas part the digits of a whole number
+UNITS = (*(unit for unit, *_ in TIMES), *(unit for unit, _ in SIZES), "%")
+GROUPED = 10_000  # from here on, commas part the digits of a whole number
 
 
 def label(name: str, values: Sequence[object] = (), others: Container[str] = ()) -> str:
@@ -32,6 +35,8 @@ def shown(name: str, value: object) -> str:
             return "-"
         case bool():
             return "yes" if value else "no"
+        case int() if name in NAMING:
+            return str(value)
         case int() | float() if unit == "seconds":
             return _time(value)
         case int() | float() if unit == "bytes":
@@ -41,7 +46,8 @@ def shown(name: str, value: object) -> str:
         case int() | float():
             return _number(value)
         case dict():
-            return ", ".join(f"{label(str(part))} {shown(name, one)}" for part, one in value.items())
+            units = {part: str(part) if _unit(str(part)) in MEASURED else name for part in value}
+            return ", ".join(f"{label(str(part))} {shown(units[part], one)}" for part, one in value.items())
         case [low, None] if _is_interval(name):
             return f"at least {shown(name, low)}" if low else "unknown"
         case list():

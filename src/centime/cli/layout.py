@@ -6,11 +6,12 @@ wrapped in their columns; the row becomes lines of names and values. A URL that 
 one line all the same, so that it can be selected: the terminal folds it.
 """
 
+import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from centime.cli.figure import label, shown
+from centime.cli.figure import UNITS, label, shown
 
 Rows = Sequence[Mapping[str, object]]
 Line = tuple[str, str]  # text and style
@@ -18,11 +19,14 @@ Line = tuple[str, str]  # text and style
 IDENTITIES = ("url", "page", "host", "link", "name", "setting", "budget")
 BETWEEN = "  "
 LEAST_TEXT = 12  # characters of a column in which texts are wrapped
+NOTHING = ("", "-")  # how a value that is not there is shown
+AMOUNT = re.compile(rf"(\S*\d) ({'|'.join(UNITS)})(?![^\s,;.)])")
 HEADING, IDENTITY = "bold", "cyan"
 
 
 def fact_lines(facts: Mapping[str, object], width: int) -> Iterator[str]:
-    """A line for each fact; long values continue under themselves."""
+    """A line for each fact that is not empty; long values continue under themselves."""
+    facts = {name: value for name, value in facts.items() if value is None or not _is_empty(value)}
     names = {name: label(name, [value], facts) for name, value in facts.items()}
     room = max(map(_width, names.values()), default=0)
     for name, value in facts.items():
@@ -125,7 +129,8 @@ def _band(columns: Sequence[_Column], cells: Sequence[Sequence[str]], *, bottom:
 def _records(columns: Sequence[_Column], identity: _Column, width: int) -> Iterator[Line]:
     for number, (line,) in enumerate(identity.cells):
         yield line, IDENTITY
-        facts = (f"{column.label} {' '.join(column.cells[number])}" for column in columns)
+        cells = ((column.label, " ".join(column.cells[number])) for column in columns)
+        facts = (f"{name} {cell}" for name, cell in cells if cell not in NOTHING)
         for one in _wrapped(", ".join(facts), width - len(BETWEEN)):
             yield f"{BETWEEN}{one}", ""
 
@@ -135,10 +140,17 @@ def _is_empty(value: object) -> bool:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width`, except where one word is longer: it is not parted."""
+    """Lines of at most `width`, except where one word is longer: it is not parted, nor is a number from its unit."""
     if _width(text) <= width:
         return [text]
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+    joined = AMOUNT.sub(_joined_within(width), text)
+    lines = textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+def _joined_within(width: int) -> Callable[[re.Match[str]], str]:
+    """Joins a number and its unit, unless they are wider than this together."""
+    return lambda found: "\N{NO-BREAK SPACE}".join(found.groups()) if len(found[0]) <= width else found[0]
 
 
 def _width(text: str) -> int:

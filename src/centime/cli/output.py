@@ -40,12 +40,16 @@ def is_standard_output(path: Path | None) -> bool:
     return False
 
 
-def show(report: Mapping[str, object], *, as_json: bool, as_csv: bool = False, table: str = "") -> None:
-    """Writes a report to standard output; as CSV the rows of one `table` of it, or a row for each of its facts."""
+def show(
+    report: Mapping[str, object], *, as_json: bool, as_csv: bool = False, table: str = "", columns: Sequence[str] = ()
+) -> None:
+    """Writes a report to standard output; as CSV the rows of one `table` of it, or a row for each of its facts. A table
+    without rows has a heading of these columns.
+    """
     if as_csv:
         rows = report[table] if table else [{"name": name, "value": value} for name, value in report.items()]
         check_one_form(as_json=as_json, as_csv=as_csv)
-        show_csv(plain({table: rows})[table])
+        show_csv(plain({table: rows})[table], columns)
         return
     if as_json:
         sys.stdout.write(json_text(report) + "\n")
@@ -71,13 +75,17 @@ def check_one_form(*, as_json: bool, as_csv: bool) -> None:
         raise BadSetting("--json and --csv exclude each other: give one of them")
 
 
-def show_csv(rows: object) -> None:
-    """Writes rows as CSV, one by one; nothing at all if there are none, or a word instead of them."""
+def show_csv(rows: object, columns: Sequence[str] = ()) -> None:
+    """Writes rows as CSV, one by one. If there are none, it writes the heading of these columns, if they are given;
+    nothing at all for a word instead of rows.
+    """
     if isinstance(rows, str):
         return
     assert isinstance(rows, Iterable)
     remaining = iter(rows)
     first = next(remaining, None)
+    if first is None and columns:
+        sys.stdout.writelines(csv_lines(tuple(columns), (), line_end="\n"))
     if first is not None:
         is_seen = sys.stdout.isatty()
         for line in csv_lines(tuple(first), chain([first], remaining), line_end="\n"):

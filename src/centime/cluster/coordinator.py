@@ -13,6 +13,7 @@ It keeps nothing but `cluster.json`. If this process dies, all partitions do (`h
 Over 400 lines: a run is one sequence of rounds over the same facts, and what ends it is decided in one place.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,6 +44,7 @@ from centime.model.outcome import Outcome
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 
+_log = logging.getLogger("centime.cluster")
 ROUND_SECONDS = 0.5
 QUICK_ROUND_SECONDS = 0.05  # when every partition has nothing left, or settles
 FACTS_SECONDS = 2.0  # between two rounds with facts
@@ -83,6 +85,9 @@ class Coordinator:
         self._round_at = self._facts_at = 0.0
         self._quiet: tuple[int, int] | None = None  # closed and applied batches of a round in which nothing was left
         self._visits_before = [0] * self._count  # of processes that have died
+        self._visits_at_first: dict[int, int] = {}  # of a partition, before this run
+        self._visits_of_others = [0] * self._count  # of processes of this run that have died, as their folders say
+        self._takeovers: dict[int, tuple[float, str]] = {}  # when a partition was last taken over, and why
         self._certificate: Certificate | None = None
         self._threshold = 1
         self._still = self._frames = 0  # rounds without a frame while debts are settled; all frames
@@ -219,12 +224,22 @@ class Coordinator:
             case Ended(notes):
                 self.run_facts.notes += notes
             case Again(before):
+                self._taken_over(before)
                 standing = before.standing or before.last
                 self._visits_before[member.partition] += standing.used if standing is not None else 0
+                # until the folder says it: visits since the last round are in it
+                self._visits_of_others[member.partition] += standing.visits if standing is not None else 0
                 if self.run_facts.ending:
                     member.order(Stop(self.run_facts.ending))
                 if self._closing:
                     member.order(Close())
+
+    def _taken_over(self, before: Member) -> None:
+        """Notes that another process has the partition of one."""
+        why = before.why_lost or self._takeovers.get(before.partition, (0.0, "it moved to another node"))[1]
+        self._takeovers[before.partition] = (self._clock(), why)
+        facts = {"crawl": self._folder.path.name, "partition": before.partition, "why": why}
+        _log.info("a partition was taken over", extra={"facts": facts})
 
     def _fail(self, member: Member, kind: str, sentence: str) -> None:
         """Ends the run because a partition cannot go on; the others end in good order."""
@@ -264,7 +279,8 @@ class Coordinator:
             answered = member.standing is not None and member.standing.number == self._round
             waits = member.is_open and self._round and not answered and not self._closing
             if waits and member.is_frozen(now, self._round_at, FROZEN_SECONDS):
-                for lost, event in self._hub.lost(member):
+                why = f"its process neither answered nor worked for {FROZEN_SECONDS:g} seconds"
+                for lost, event in self._hub.lost(member, why):
                     self._take(lost, event)
         running = [member for member in self.members if member.ended is None]
         if now < self._round_at + self._round_seconds or not all(member.is_open for member in running):
@@ -303,7 +319,7 @@ class Coordinator:
         """Draws conclusions from a round."""
         run = self.run_facts
         said = [member.standing for member in self.members if member.standing is not None]
-        run.visits = sum(self._visits_before) + sum(one.visits for one in said)
+        run.visits = sum(self._visits_of_others) + sum(one.visits for one in said)
         facts = [member.last.facts for member in self.members if member.last and member.last.facts]
         run.wire_bytes = sum(one["wire_bytes"] for one in facts)
         reports = [one.report.unpacked() for one in standings if one.report is not None]
@@ -379,6 +395,9 @@ class Coordinator:
         if self._pages is not None:
             self._pages.confirm(partition, standing.pages + self._visits_before[partition])
         self._budgets.confirm(partition, standing.budget)
+        if standing.facts is not None:
+            before = standing.facts["visits"] - standing.visits
+            self._visits_of_others[partition] = before - self._visits_at_first.setdefault(partition, before)
 
     def _pages_of(self, partition: int) -> int:
         """How many pages the process of a partition may visit in all."""
@@ -405,6 +424,8 @@ class Coordinator:
                 process=member.process.pid,
                 incarnation=member.incarnation,
                 taken_over=member.incarnation - self._first_incarnations[member.partition],
+                taken_over_at=self._takeovers.get(member.partition, (0.0, ""))[0],
+                why=self._takeovers.get(member.partition, (0.0, ""))[1],
             )
             for member in self.members
         ]

@@ -14,6 +14,7 @@ too, and partitions then ask it what it has.
 Over 400 lines: which message may leave depends on the processes, copies and moves of the moment, all of them kept here.
 """
 
+import logging
 import selectors
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -41,6 +42,7 @@ from centime.processes.open_files import raise_limit
 MOST_RESTARTS = 1_000
 RETURN_SECONDS = 60.0  # for which a partition waits for its only node
 ARRANGE_SECONDS = 0.5  # between two looks at the nodes
+_log = logging.getLogger("centime.cluster")
 READ_WRITE = selectors.EVENT_READ | selectors.EVENT_WRITE
 
 
@@ -143,10 +145,18 @@ class Hub:
             if key.events != events:
                 self._selector.modify(key.fileobj, events, key.data)
 
-    def lost(self, member: Member) -> Iterator[Event]:
+    def lost(self, member: Member, why: str = "its process died") -> Iterator[Event]:
         """Replaces the process of a partition, which has died or does not answer."""
         if member.ended is not None or member is not self.members[member.partition]:
             return
+        member.why_lost = why
+        facts = {
+            "crawl": self._folder.path.name,
+            "partition": member.partition,
+            "node": self.node_of(member),
+            "why": why,
+        }
+        _log.warning("a partition was lost", extra={"facts": facts | {"process": member.process.pid}})
         self._end(member)
         self._count_restart()
         if member.partition in self._opened or not self._has_crawl(member.partition):
@@ -273,7 +283,7 @@ class Hub:
             if member.is_lost and self._placement.copies[member.partition] == node:
                 member.is_lost = False  # the node that was to make its folder; it waits again
             if self._placement.homes[member.partition] == node and member.partition not in self._waiting:
-                yield from self.lost(member)
+                yield from self.lost(member, f"node {node} was lost")
 
     def _protect(self, member: Member) -> None:
         """Lets a partition have a copy at a node that stays; without another node it goes on without one."""

@@ -4,6 +4,7 @@ from centime.cluster.order import Ended, Standing, pack
 from centime.cluster.process import Process
 
 SILENT_SECONDS = 3.0  # without an answer, after which a partition is said to be frozen
+FIRST_LOOK = 0.1  # of the patience, after which it is noted how much a silent process has worked
 BUSY = 20  # times the patience with a process that does nothing, for one that is busy
 
 
@@ -16,8 +17,10 @@ class Member:
         self.process = process
         self.is_open = False
         self.is_lost = False  # its folder is made from a replica
+        self.why_lost = ""  # in words, once it is replaced by another process
         self.heard_at = 0.0  # when it said something last
-        self._seen_at = 0.0  # when it was last seen to say or do something
+        self._silent_since = -1.0  # the silence that it is in
+        self._seen_at = 0.0  # when it was last seen to do something in this silence
         self._worked = 0.0  # seconds of CPU by then
         self.standing: Standing | None = None  # in this round
         self.last: Standing | None = None  # the last one with facts
@@ -28,7 +31,13 @@ class Member:
         what it has, is slow and not frozen; but not for ever.
         """
         silent_since = max(self.heard_at, asked_at)
-        if now - max(self._seen_at, silent_since) <= patience_seconds:
+        if now - silent_since <= FIRST_LOOK * patience_seconds:
+            return False
+        if silent_since != self._silent_since:  # what it works from now on counts, not what it did before
+            is_soon = now - silent_since <= patience_seconds / 2
+            self._silent_since, self._seen_at = silent_since, silent_since if is_soon else now
+            self._worked = self.process.cpu_seconds()
+        if now - self._seen_at <= patience_seconds:
             return False
         worked, self._seen_at = self.process.cpu_seconds(), now
         is_busy = worked > self._worked

@@ -25,6 +25,8 @@ class PartitionStatus(msgspec.Struct, frozen=True, kw_only=True):
     process: int
     incarnation: int
     taken_over: int
+    taken_over_at: float = 0.0  # when that was last
+    why: str = ""  # and why, in words
 
 
 class ClusterStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from numba.core import event
 from numba.core.registry import CPUDispatcher
 from numba.np import linalg
 
-from centime.model.kernel import Compiled, Part
+from centime.model.kernel import Compiled, Part, activity
 from centime.model.kernel_code import digest_of
 
 _types: Any = types  # what numba tells of its types is of no use
@@ -62,7 +62,7 @@ class KernelDispatcher(_Widening):
         """Compiles the kernel for these types, or loads it from the cache."""
         if sig in self.overloads:
             return super().compile(sig)
-        with _alone(self.py_func.__code__.co_filename):
+        with activity.lasting(), _alone(self.py_func.__code__.co_filename):
             return super().compile(sig)
 
     def is_cached(self) -> bool:
@@ -104,9 +104,11 @@ class _Reporter(event.Listener):
             _log.info("compiling %s.%s", compiled.py_func.__module__, compiled.py_func.__qualname__)
 
     def on_end(self, event: Any) -> None:
-        """Does nothing."""
+        """Notes that it is compiled."""
+        activity.ended()
 
 
 _listen: Any = event.register
 _listen("numba:compile", _Reporter())
 _import_without_blas()
+activity.ended()

@@ -36,8 +36,10 @@ A compiled kernel is used as long as its code, that of its parts and their const
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -64,6 +66,38 @@ PREPARING_SECONDS = (
     1.0  # the same for all late kernels together, until numba is imported and prepared for its first one
 )
 
+
+class Activity:
+    """Whether this process imports numba, compiles or loads kernels, and when it last imported or compiled. The import
+    takes a third of a second, and compiling seconds, but many times that on a machine that is busy.
+    """
+
+    def __init__(self) -> None:
+        self._under_way = 0
+        self._lock = threading.Lock()
+        self._ended = float("-inf")
+
+    @contextmanager
+    def lasting(self) -> Iterator[None]:
+        """Marks the time in a block."""
+        with self._lock:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+    def ended(self) -> None:
+        """Notes that something was imported or compiled rather than loaded."""
+        self._ended = time.monotonic()
+
+    def within(self, seconds: float) -> bool:
+        """Whether it lasts, or ended not more than some seconds ago."""
+        return self._under_way > 0 or time.monotonic() - self._ended < seconds
+
+
+activity = Activity()
 _is_disabled = os.environ.get("NUMBA_DISABLE_JIT", "") not in ("", "0")
 
 
@@ -142,7 +176,8 @@ class Compiled:
     def dispatcher(self) -> Any:
         """Numba's object for this function."""
         if self._dispatcher is None:
-            from centime.model.compiling import make_dispatcher
+            with activity.lasting():
+                from centime.model.compiling import make_dispatcher
 
             self._dispatcher = make_dispatcher(self)
         return self._dispatcher

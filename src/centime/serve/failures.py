@@ -4,8 +4,6 @@ The first answers of a kind may take long because kernels are compiled for them,
 meanwhile is told so, and not that it is too much: the work goes on, and its answer is remembered.
 """
 
-import logging
-import time
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -13,30 +11,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from centime.model.errors import CentimeError
+from centime.model.kernel import activity
 from centime.serve.answers import failed, status_of
 
-COMPILES = 20.0  # seconds, more than any kernel takes to compile
+COMPILES = 20.0  # seconds: whoever compiled so recently has more to compile, or begins to work only now
 AGAIN = "10"  # seconds
-
-
-class _Compiling(logging.Handler):
-    """Remembers when the last kernel was compiled in this process."""
-
-    last = float("-inf")
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Notes the time."""
-        self.last = time.monotonic()
-
-    def now(self) -> bool:
-        """Whether this process compiles."""
-        return time.monotonic() - self.last < COMPILES
-
-
-_compiling = _Compiling()
-_log = logging.getLogger("centime.compiling")
-_log.addHandler(_compiling)
-_log.setLevel(logging.INFO)
 
 
 async def _http(request: Request, trouble: Exception) -> Response:
@@ -53,7 +32,7 @@ async def _trouble(request: Request, trouble: Exception) -> Response:
 
 
 async def _late(request: Request, trouble: Exception) -> Response:
-    if not _compiling.now():
+    if not activity.within(COMPILES):
         return failed(request, 503, "This takes too long here.", "Ask for less, or use the command line.")
     sentence = "This is worked out for the first time on this machine, and what it needs is being compiled, once."
     response = failed(request, 503, sentence, f"Ask again in {AGAIN} seconds.")

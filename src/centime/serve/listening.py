@@ -1,7 +1,13 @@
 """The server: uvicorn with limits on connections and on the time that a client may take for its request.
 
-uvicorn has no limit on the time in which the head of a request must come: `Prompt` closes a connection that has sent no
-complete head for HEAD_SECONDS, so that slow clients cannot hold all connections.
+uvicorn limits neither the time of a request nor the connections of an address. `Prompt` does, so that slow clients
+cannot hold all connections. It closes a connection
+- that has sent no complete head for HEAD_SECONDS,
+- whose request is answered before its body has come, with the answer,
+- whose answer is not taken REQUEST_SECONDS after the head of its request; of events, which have no end, something is
+  to be taken in that time,
+- beyond the share of its address: SHARE times the connections that are free. One address gets two thirds of all, each
+  of two gets two fifths, and for one more address there is always room.
 """
 
 import asyncio
@@ -9,7 +15,8 @@ import logging
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,50 +34,134 @@ from centime.serve.pushes.settings import Doors
 from centime.serve.served_crawl import ServedCrawl
 
 HEAD_SECONDS = 10.0
+REQUEST_SECONDS = 300.0
+LINGER_SECONDS = 1.0
 IDLE_SECONDS = 30
 MOST_CONNECTIONS = 2_000
+SHARE = 2.0
+EVENTS = b"text/event-stream"
+FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"retry-after: 10\r\n\r\nThere are too many connections from this address.\n"
+)
 BACKLOG = 512
 _LISTEN = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?(\d{1,5})").fullmatch
 
 
 class Prompt(HttpToolsProtocol):
-    """Closes connections whose request does not come in time."""
+    """Closes connections whose request or whose taking of the answer lasts too long, and those beyond an address's
+    share.
+    """
 
-    _timer: asyncio.TimerHandle | None = None
+    shares = True  # whether an address has a share of all connections
+    _head: asyncio.TimerHandle | None = None  # until when the head of a request must be there
+    _taken: asyncio.TimerHandle | None = None  # and until when its answer is to be taken
+    _stuck: asyncio.TimerHandle | None = None  # and until when the client must take something
+    _is_ending = False
 
     def connection_made(self, transport: Any) -> None:
         """Waits for the first request."""
         super().connection_made(transport)
+        if self.shares and not self._has_share():
+            self.transport.write(FULL)
+            self.transport.close()
+            return
         self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a part of a request; what comes after the last answer is dropped."""
+        if not self._is_ending:
+            super().data_received(data)
 
     def on_headers_complete(self) -> None:
         """The head came in time."""
-        self._cancel()
+        self._head = _cancelled(self._head)
+        self._taken = self._taken or self._closing_in(REQUEST_SECONDS)
         super().on_headers_complete()
 
     def on_message_begin(self) -> None:
         """A further request begins."""
         super().on_message_begin()
-        if self._timer is None:
+        if self._head is None:
             self._await_head()
+
+    def on_response_complete(self) -> None:
+        """The answer is written. If the request has not come whole, nothing more is read."""
+        self._taken = _cancelled(self._taken)
+        if self.pipeline:
+            self._taken = self._closing_in(REQUEST_SECONDS)
+        super().on_response_complete()
+        if self._is_ending and not self.transport.is_closing():
+            self._unset_keepalive_if_required()
+            self.transport.write_eof()
+            self._taken = self._closing_in(LINGER_SECONDS)  # the client reads the answer: closing at once may lose it
+
+    def pause_writing(self) -> None:
+        """The client does not take what is written."""
+        super().pause_writing()
+        self._stuck = self._closing_in(REQUEST_SECONDS)
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        super().resume_writing()
+        self._stuck = _cancelled(self._stuck)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing comes any more."""
-        self._cancel()
+        for timer in (self._head, self._taken, self._stuck):
+            _cancelled(timer)
         super().connection_lost(exc)
 
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        async def watched(scope: Any, receive: Any, send: Any) -> None:
+            async def watched_send(message: Any) -> None:
+                if message["type"] != "http.response.start":
+                    await send(message)
+                    return
+                headers = list(message.get("headers", ()))
+                if any(name.lower() == b"content-type" and value.startswith(EVENTS) for name, value in headers):
+                    self._taken = _cancelled(self._taken)  # events have no end
+                self._is_ending = bool(cycle.more_body)
+                if not self._is_ending:
+                    await send(message)
+                    return
+                await send({**message, "headers": [*headers, (b"connection", b"close")]})
+                cycle.keep_alive = True  # the end of this connection is made above
+
+            await app(scope, receive, watched_send)
+
+        super()._start_asgi_task(cycle, watched)
+
+    def _has_share(self) -> bool:
+        """Whether this connection is within the share of its address: twice what is left of all connections."""
+        address = _network(self.client)
+        others = [one for one in self.connections if one is not self]
+        own = sum(_network(getattr(one, "client", None)) == address for one in others)
+        return own < SHARE * (MOST_CONNECTIONS - len(others))
+
     def _await_head(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._too_late)
+        self._head = self._closing_in(HEAD_SECONDS)
 
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _closing_in(self, seconds: float) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(seconds, self.transport.abort)
 
-    def _too_late(self) -> None:
-        self._timer = None
-        with suppress(RuntimeError):
-            self.transport.close()
+
+class PromptBehindProxy(Prompt):
+    """The same where all connections come from one address, that of the proxy."""
+
+    shares = False
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    if timer is not None:
+        timer.cancel()
+    return None
+
+
+def _network(client: tuple[str, int] | None) -> str:
+    """Whom a connection counts for: an address, or the 64 bits of IPv6 that one subscriber of a provider has."""
+    address = client[0] if client else ""
+    return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
 
 
 def place_of(listen: str) -> tuple[str, int]:
@@ -131,7 +222,7 @@ class WindowServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 self.window.application,
-                http=Prompt,
+                http=PromptBehindProxy if access.behind_proxy else Prompt,
                 loop="uvloop",
                 ws="none",
                 lifespan="off",

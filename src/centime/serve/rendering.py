@@ -212,6 +212,8 @@ _FORMS: dict[str, Callable[[Any], str | Markup]] = {
 def cell(value: Any, name: str) -> str | Markup:
     """A cell of a table, in the form of its column."""
     kind = FIELDS[name].kind if name in FIELDS else ""
+    if name == "process" and value is not None:
+        return str(value)  # a name, not an amount
     if kind in _FORMS and isinstance(value, int | float if kind != "time" else str):
         return _FORMS[kind](value)
     if kind == "percent" and isinstance(value, float):

@@ -10,6 +10,7 @@ the same address continues, None at the end.
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -20,6 +21,13 @@ from centime.model.errors import BadInput
 from centime.serve.glance import Glance
 
 Report = dict[str, Any]
+WORDS = {
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`bool`": "true or false",
+    ">=": "of at least",
+    "<=": "of at most",
+}
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,7 +57,21 @@ class Resource(Generic[P]):
                 {name: value for name, value in given.items() if value}, self.parameters, strict=False
             )
         except msgspec.ValidationError as trouble:
-            raise BadInput(f"the address of {self.name} is wrong: {trouble}") from trouble
+            raise BadInput(f"the address of {self.name} is wrong: {_in_words(str(trouble))}") from trouble
+
+
+def _in_words(trouble: str) -> str:
+    """What is wrong with a parameter, by its name."""
+    if missing := re.fullmatch(r"Object missing required field `(\w+)`", trouble):
+        return f"the parameter {missing[1]} is missing, as in ?{missing[1]}=..."
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", trouble, re.DOTALL):
+        return f"there is no parameter {unknown[1]}"
+    if wrong := re.fullmatch(r"(.*) - at `\$\.(\w+)`", trouble, re.DOTALL):
+        words = wrong[1].partition(", got ")[0]
+        for code, word in WORDS.items():
+            words = words.replace(code, word)
+        return f"the parameter {wrong[2]}: {words[:1].lower()}{words[1:]}"
+    return trouble
 
 
 def packed_cursor(*parts: float | int | str) -> str:

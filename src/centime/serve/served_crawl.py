@@ -14,7 +14,9 @@ put back is served again. The log has a warning when a folder cannot be read any
 """
 
 import asyncio
+import errno
 import logging
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -67,7 +69,7 @@ class ServedCrawl:
         self._told = ""  # the trouble that the log has
         self._looked = float("-inf")  # by the monotonic clock, as all times here but those of glances
         self._pause = FOLLOW_SECONDS
-        self._taken = 0.0  # seconds for the last look
+        self._taken = 0.0  # seconds of CPU for the last look
         self._state = 0  # one more whenever the reader's state is another
         self._answers: OrderedDict[Any, tuple[int, Answer[Any]]] = OrderedDict()
         self._bytes = 0
@@ -146,6 +148,7 @@ class ServedCrawl:
                     self._glance = Glance(self._glance.parts, self._clock(), self._glance)
                 return self._glance
         self._trouble = None
+        worked = time.thread_time()
         try:
             self._glance = self._followed()
         except (CentimeError, OSError) as trouble:
@@ -155,7 +158,8 @@ class ServedCrawl:
             raise self._trouble from trouble
         finally:
             self._looked = time.monotonic()
-            before, self._taken = self._taken, self._looked - now
+            # its own work and not the time that passed: a machine that is busy with something else makes nothing older
+            before, self._taken = self._taken, time.thread_time() - worked
             self._pause = max(FOLLOW_SECONDS, LEISURE * min(before, self._taken))
         self._tell("")
         return self._glance
@@ -223,7 +227,16 @@ def _named(path: Path, trouble: CentimeError | OSError, *, reads: bool = True) -
         return FolderGone(str(trouble))
     if isinstance(trouble, CentimeError):
         return trouble
+    if not reads and _can_only_be_read(path, trouble):
+        return FolderGone(f"{path}: the folder can only be read here, so nothing can be ordered: {trouble.strerror}")
     denied = reads and isinstance(trouble, PermissionError)
     where = trouble.filename if isinstance(trouble.filename, str) else path
     reason = trouble.strerror or str(trouble)
     return FolderGone(f"{where}: may not be read: {reason}" if denied else f"{where}: {reason}")
+
+
+def _can_only_be_read(path: Path, trouble: OSError) -> bool:
+    if trouble.errno == errno.EROFS:
+        return True
+    denied = isinstance(trouble, PermissionError)
+    return denied and os.access(path, os.R_OK | os.X_OK) and not os.access(path, os.W_OK)

@@ -31,6 +31,10 @@ def test_nodes_are_listed_removed_added_and_stopped(
     common = ["--cluster", head, "--token-file", str(tmp_path / "token")]
 
     def listed() -> dict[str, str]:
+        assert run(app, ["cluster", "status", "--csv", *common]) == 0
+        assert capsys.readouterr().out.startswith("node,state,partitions,replicas,processes,cores,folder\n")
+        assert run(app, ["cluster", "add", "127.0.0.1:1", "--csv", *common]) == 2
+        assert "cluster status" in capsys.readouterr().err
         assert run(app, ["cluster", "status", "--json", *common]) == 0
         return {row["node"]: row["state"] for row in json.loads(capsys.readouterr().out)["nodes"]}
 

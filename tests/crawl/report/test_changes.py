@@ -189,6 +189,7 @@ def test_changes_are_chosen_by_their_url_and_counted(crawl: CrawlState, monkeypa
     found = find_changes(crawl)
     every = list(newest_first(crawl, found))
     assert [row["seen_seconds"] for row in every] == sorted((row["seen_seconds"] for row in every), reverse=True)
+    assert {row["last_seen_before_seconds"] is None for row in every if row["change"] == "new"} == {True}
     monkeypatch.setattr(module, "BATCH", 2)
     assert list(newest_first(crawl, found)) == every
     assert list(newest_first(crawl, found, most=2)) == every[:2]

@@ -1,6 +1,6 @@
 """`centime check`: verifies a crawl, or lists all errors."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import typer
 
@@ -28,6 +28,7 @@ def _check(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
       centime check museum --json
     """
     from centime.cluster.report.checking import check_any
+    from centime.crawl.check.findings import Problem
 
     with progress(1.0, f"checking {folder.name}", quiet=as_json) as step:
         findings = check_any(folder, lambda done, what: step(done, f"checking {what}"))
@@ -40,6 +41,7 @@ def _check(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
     }
     report["proven"] = findings.proven
     people = {name: value for name, value in report.items() if value != []}
-    show(report if as_json or as_csv else people, as_json=as_json, as_csv=as_csv, table="problems")
+    columns = [field.name for field in fields(Problem)]
+    show(report if as_json or as_csv else people, as_json=as_json, as_csv=as_csv, table="problems", columns=columns)
     if problems:
         raise typer.Exit(PROBLEM)

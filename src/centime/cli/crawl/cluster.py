@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 from centime.cli.visible import say
 from centime.model.errors import BadInput, BadSetting, CentimeError
@@ -55,6 +55,7 @@ def _cluster(
     ] = USUAL_ADDRESS,
     token_file: TokenFile = None,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Runs and lists the nodes of a cluster.
 
@@ -83,13 +84,16 @@ def _cluster(
 
     if action not in ACTIONS:
         raise BadSetting(f"cluster: {action!r} is none of {', '.join(ACTIONS)}")
+    if as_csv and action != "status":
+        raise BadSetting("--csv is a form of cluster status: nothing else has rows")
     if action == "start":
         _start(listen, folder, token_file, head=head, join=join or "")
         return
     token = read_token(token_file)
     match action:
         case "status":
-            show({"head": cluster, "nodes": [_row(node) for node in _nodes(cluster, token)]}, as_json=as_json)
+            report = {"head": cluster, "nodes": [_row(node) for node in _nodes(cluster, token)]}
+            show(report, as_json=as_json, as_csv=as_csv, table="nodes")
         case "add":
             _add(_needed(target, "NODE"), cluster, token)
         case "remove":

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from centime.cli.look.folder import Folder
-from centime.cli.output import Json, show
+from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
 from centime.cli.visible import say
 
@@ -27,6 +27,7 @@ def _prune(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing.")] = False,
     as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Removes old versions of pages.
 
@@ -61,4 +62,8 @@ def _prune(
         report.update(pages=pruned.pages, versions=pruned.versions, bytes=pruned.bytes)
         if pruned.damaged:
             say(f"{part}: {pruned.damaged} pages have damaged versions and were left alone; see centime check")
-    show({"removed" if not dry_run else "would_remove": dict(report), "retain": list(rules)}, as_json=as_json)
+    show(
+        {"removed" if not dry_run else "would_remove": dict(report), "retain": list(rules)},
+        as_json=as_json,
+        as_csv=as_csv,
+    )

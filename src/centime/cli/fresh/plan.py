@@ -1,13 +1,17 @@
 """`centime plan`: how fresh a budget keeps a crawl."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from centime.cli.look.folder import Folder
 from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
+
+SHARES = ("fresh_now", "gain_of_10_percent_more", "fresh_in_the_coming_days", "fresh_in_the_long_run", "probably_fresh")
+COMING = "age_in_the_coming_days"  # whose last word is no unit
+AGES = ("age_now_days", "age_days", "age_in_the_long_run_of_what_is_read", COMING)
 
 
 def register(app: typer.Typer) -> None:
@@ -54,4 +58,22 @@ def _plan(
     with progress(1.0, f"opening {folder.name}", quiet=as_json):
         wanted = {"rate": rate, "bandwidth": octets, "days": days, "alpha": alpha, "beta": beta, "count": count}
         report = parts_of(folder).plan(time.time(), **wanted)
-    show(report, as_json=as_json, as_csv=as_csv, table="next")
+    show(report if as_json or as_csv else _for_people(report), as_json=as_json, as_csv=as_csv, table="next")
+
+
+def _for_people(report: dict[str, Any]) -> dict[str, Any]:
+    """The report with shares as percent and ages as times, whose unit fits them."""
+    tables = {name: [_measured(row) for row in report[name]] for name in ("budgets", "next") if name in report}
+    return _measured(report) | tables
+
+
+def _measured(facts: dict[str, Any]) -> dict[str, Any]:
+    return dict(_with_unit(name, value) for name, value in facts.items())
+
+
+def _with_unit(name: str, value: Any) -> tuple[str, Any]:
+    if isinstance(value, float) and name in SHARES:
+        return f"{name}_percent", round(100.0 * value, 2)
+    if isinstance(value, float) and name in AGES:
+        return f"{name.removesuffix('_days') if name != COMING else name}_seconds", value * 86_400.0
+    return name, value

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from centime.shard.people.command import Command
     from centime.shard.people.notices import When
 
+COLUMNS = (
+    *("name", "pattern", "xpath", "words", "when", "every_seconds", "to", "waiting", "delivered", "due", "state"),
+    *("failures", "next_attempt", "trouble"),
+)
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
@@ -87,7 +92,9 @@ def _subscribe(
         with progress(1.0, f"opening {folder.name}", quiet=as_json):
             table = subscription_table(folder, folders_of(folder))
     if listed:
-        show({"subscriptions": table}, as_json=as_json, as_csv=as_csv, table="subscriptions")
+        if as_csv:  # one that is only requested has its facts in another order
+            table = [dict.fromkeys(COLUMNS) | row for row in table]
+        show({"subscriptions": table}, as_json=as_json, as_csv=as_csv, table="subscriptions", columns=COLUMNS)
         return
     for given, what, option in ((xpath, "XPath is", "--xpath"), (words, "words are", "--words")):
         if given is not None and not given.strip():

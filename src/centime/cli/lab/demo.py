@@ -130,8 +130,7 @@ def _keep_fresh(folder: Path) -> None:
             tell(
                 f"\nA second web is kept fresh now; a day passes on it in {86_400 / SPEED:.0f} seconds. Look at it:\n"
                 f"    {window.address}\n"
-                "Live figures beside the truth are on the overview, differences under Changes, the slider for the "
-                "budget under Plan. "
-                "Ctrl-C ends it."
+                "Live figures beside the truth are on the overview, differences under Changes,\n"
+                "the slider for the budget under Plan. Ctrl-C ends it."
             )
             crawl.run(TruthWriter(opened, served).look)

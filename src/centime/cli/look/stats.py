@@ -5,9 +5,13 @@ from typing import Any
 
 import typer
 
+from centime.cli.figure import shown
 from centime.cli.look.folder import Folder
 from centime.cli.output import Csv, Json, show
 from centime.cli.progress import progress
+
+TIMES = ("delay", "timeout", "least-interval")
+RATES = ("rate", "fill-rate", "first-rate")
 
 
 def register(app: typer.Typer) -> None:
@@ -34,10 +38,27 @@ def _stats(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
-    shown = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
+    facts = {name: value for name, value in report.items() if name != "settings" and value not in (None, [], {})}
     settings = [
-        {"setting": name, "value": value} for name, value in report["settings"].items() if value not in (None, [])
+        {"setting": name, "value": _with_unit(name, value)}
+        for name, value in report["settings"].items()
+        if value not in (None, [])
     ]
     if report["publishers"]:
-        shown["publishers"] = [{"name": name, **facts} for name, facts in report["publishers"].items()]
-    return {**shown, "settings": settings}
+        facts["publishers"] = [{"name": name, **facts} for name, facts in report["publishers"].items()]
+    return {**facts, "settings": settings}
+
+
+def _with_unit(name: str, value: Any) -> Any:
+    """A setting as people give it: 20.1 MB, 2 min, 5/s."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if name in TIMES:
+        return shown("seconds", value)
+    if name.endswith("-bytes") or name == "most-memory":
+        return shown("bytes", value)
+    if name == "bandwidth":
+        return f"{shown('bytes', value)}/s"
+    if name in RATES:
+        return f"{value:.4g}/s" if value >= 1.0 / 60.0 else f"{value * 86_400.0:.4g}/d"
+    return value

@@ -175,7 +175,7 @@ def _row(records: Records, head: Any, before: int, change: str, url: str, import
         "old_bytes": None if old is None else int(old["body_bytes"]),
         "url": url,
         "seen_seconds": float(head["time"]),
-        "last_seen_before_seconds": 0.0 if old is None else float(old["time"]),
+        "last_seen_before_seconds": None if old is None else float(old["time"]),
     }
 
 

@@ -162,7 +162,7 @@ class Versions:
 
     def around_change(self, row: Mapping[str, Any]) -> tuple[Version, Version] | None:
         """The versions around a change of a report (`changes.py`)."""
-        before = row["last_seen_before_seconds"]
+        before = row["last_seen_before_seconds"] or 0.0
         return self.around(before, before, row["seen_seconds"], was_gone=row["change"] == "back")
 
     def read(self, version: Version) -> Document:

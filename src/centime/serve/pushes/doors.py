@@ -106,6 +106,8 @@ class CrawlDoors:
         try:
             form = read_form(body)
             urls, publisher = form["urls"], form.get("publisher", "webhook")
+            if not isinstance(urls, list):
+                raise BadInput('urls is a list: {"urls": ["https://a.example/"]}')
             if not isinstance(publisher, str) or not all(isinstance(url, str) for url in urls):
                 raise TypeError
         except (ValueError, KeyError, TypeError, AttributeError):

@@ -7,6 +7,7 @@ import numpy as np
 
 from centime.cluster.opening import told_missing
 from centime.cluster.report.merging import figures_together
+from centime.cluster.status import read_status
 from centime.crawl.commands.inbox import running
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.notify.delivery import read_troubles
@@ -21,7 +22,13 @@ SPANS = {"hour": 10, "day": 60, "months": 3600, "years": 86_400}
 Over = Literal["hour", "day", "months", "years"]
 MOST_TROUBLES = 20
 MOST_TOP = 10
+TOLD_MINUTES = 60  # for which it is told that a partition was taken over
 FAILING_SHARE = 0.2  # of visits, from which on it is told
+TRUTH = (
+    "The certified error is about the links as they were read, and the crawl's freshness is an estimate from changes "
+    "seen so far; the truth is that of this moment. A web that has changed since it was read is further from the copy "
+    "than what is certified."
+)
 
 ALWAYS = ("journal", "snapshots", "state", "bodies")  # parts that every folder has
 
@@ -54,7 +61,7 @@ def overview(glance: Glance, wanted: OverviewWanted) -> Report:
         "wrong": _wrong(glance, bool(process)),
         "curves": figures,
         "top": _top(glance),
-        "truth": None if (truth := read_truth(path)) is None else msgspec.to_builtins(truth),
+        "truth": None if (truth := read_truth(path)) is None else msgspec.to_builtins(truth) | {"note": TRUTH},
     }
 
 
@@ -101,8 +108,22 @@ def _wrong(glance: Glance, is_running: bool) -> list[str]:
     failed = sum(glance.statistics["errors"].values())
     if visits and failed > FAILING_SHARE * visits:
         sentences.append(f"{failed:,} of {visits:,} visits failed.")
+    if glance.parts.is_cluster and is_running:
+        sentences += _taken_over(glance)
     for reader in glance.parts.readers:
         sentences += _wrong_in(glance, reader)
+    return sentences
+
+
+def _taken_over(glance: Glance) -> list[str]:
+    """The partitions that another process took over of late, one sentence each."""
+    status = read_status(glance.path)
+    sentences = []
+    for one in [] if status is None else status.partitions:
+        minutes = int((glance.now - one.taken_over_at) / 60.0)
+        if one.why and minutes < TOLD_MINUTES:
+            ago = "just now" if minutes < 1 else "a minute ago" if minutes == 1 else f"{minutes} minutes ago"
+            sentences.append(f"Partition {one.partition} was taken over {ago}: {one.why}.")
     return sentences
 
 
