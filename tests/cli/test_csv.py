@@ -25,6 +25,7 @@ PAGES: dict[str, str | bytes | tuple[str, bytes | None]] = {
 # of each command: what is typed after the folder, and the name of its rows in --json; none if its rows are its facts
 COMMANDS: dict[str, tuple[list[str], str]] = {
     "top": ([], "top"),
+    "select": ([], "proposals"),
     "page": ([ONE], "visits"),
     "hosts": ([], "top"),
     "stats": ([], ""),

@@ -1,13 +1,13 @@
 """The manual page, `man centime`, made of the help texts: `python -m centime.cli.man > docs/centime.1`."""
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import typer.main
 
 from centime.cli.main import COMMANDS, HEADINGS, app
+from centime.cli.visible import tell
 
 _EXAMPLES = "Examples:"
 
@@ -80,4 +80,4 @@ def _quoted(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(manual())
+    tell(manual().rstrip())

@@ -38,10 +38,12 @@ def flip(path: Path, place: int) -> None:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """All files of the state: neither the lock nor the signature of the owner is one."""
+    """All files of the state: the lock, the signature of the owner and milestones, which reports read, are none."""
     others = ("lock", "owner")
     return sorted(
-        path for path in folder.rglob("*") if path.is_file() and path.name not in others and path.stat().st_size
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in others and path.parent.name != "milestones" and path.stat().st_size
     )
 
 
