@@ -55,8 +55,9 @@ class Waiting:
         return worth
 
     def _places(self, pages: Pages) -> Pages:
-        order = np.argsort(self.pages, kind="stable")
-        places: Pages = order[np.searchsorted(self.pages, pages, sorter=order)]
+        found = np.flatnonzero(np.isin(self.pages, pages))  # a few of many: sorting all entries takes longer
+        order = np.argsort(self.pages[found])
+        places: Pages = found[order[np.searchsorted(self.pages[found], pages, sorter=order)]]
         return places
 
     def ahead_of(self, entry: int) -> int:
