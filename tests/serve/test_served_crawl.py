@@ -142,12 +142,16 @@ def test_a_damaged_folder_is_told_with_the_command_that_repairs_it(asker: Asker,
 
 
 def test_a_folder_of_an_older_format_is_told_with_the_command_that_upgrades_it(asker: Asker, folder: Path) -> None:
-    for name in ("centime.json", "centime.copy.json"):
-        about = json.loads((folder / name).read_text()) | {"format": 2}
-        (folder / name).write_text(json.dumps(about))
-    answered = asker.get("/c/museum/pages")
+    assert asker.get("/c/museum/pages").status == 200  # it is open when its format becomes another one
+    kept = {name: (folder / name).read_text() for name in ("centime.json", "centime.copy.json")}
+    for name, said in kept.items():
+        (folder / name).write_text(json.dumps(json.loads(said) | {"format": 2}))
+    answered = asker.get("/c/museum/pages", match="one")
     assert answered.status == 503
     assert "centime upgrade" in answered.text
+    for name, said in kept.items():
+        (folder / name).write_text(said)
+    assert asker.get("/c/museum/pages", match="one").status == 200
 
 
 def test_requests_for_the_same_at_the_same_time_are_worked_out_once(folder: Path) -> None:
