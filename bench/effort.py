@@ -77,7 +77,7 @@ def contenders(
         yield Contender(name, solve, truth, ladder, damping)
 
 
-def least_effort(contender: Contender, error: float) -> float | str:
+def least_effort(contender: Contender, error: float, patience: float = PATIENCE_SECONDS) -> float | str:
     """The place on the ladder that reaches a true error while the one before does not, as a level; or a sentence why
     there is none."""
     below, reaching = -1, len(contender.ladder)
@@ -87,8 +87,8 @@ def least_effort(contender: Contender, error: float) -> float | str:
     while reaching - below > 1:
         place = _next(contender, error, below, reaching, halve=runs % 4 == 3)
         found = contender.error_at(place)
-        if contender.told[place][1] > PATIENCE_SECONDS:
-            return f"one run takes more than {PATIENCE_SECONDS:g} s"
+        if contender.told[place][1] > patience:
+            return f"one run takes more than {patience:g} s"
         below, reaching = (below, place) if found <= error else (place, reaching)
         runs += 1
     return "does not reach it" if reaching == len(contender.ladder) else contender.ladder[reaching]

@@ -121,3 +121,21 @@ def test_what_arrow_cannot_convert_and_pages_that_are_no_names_get_a_sentence() 
         as_graph(Refused())
     with pytest.raises(BadGraph, match="whole numbers or text, not float64"):
         as_graph(Frame({"source": [0.5], "target": [1.0]}))
+
+
+def test_a_dictionary_of_views_and_a_table_that_is_still_to_be_computed_are_tables() -> None:
+    views = pa.array(["a", "b", "c"], pa.string_view())
+    names = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.uint32()), views)
+    table = pa.table({"source": names, "target": names.take(pa.array([1, 2, 0]))})
+
+    class Lazy:
+        collect_schema = None
+
+        def collect(self) -> pa.Table:
+            return table
+
+    for one in (table, Lazy()):
+        found = as_graph(one)
+        assert found.names is not None
+        assert list(found.names) == ["a", "b", "c"]
+        assert found.graph.targets.tolist() == [1, 2, 0]

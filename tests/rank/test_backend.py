@@ -28,6 +28,7 @@ def assert_same(graph: nx.Graph, **settings: Any) -> None:
     assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.long
 def test_networkx_own_tests_pass_and_call_this_backend(tmp_path: Path) -> None:
     environment = {**os.environ, "NETWORKX_TEST_BACKEND": "centime", "NETWORKX_FALLBACK_TO_NX": "1"}
     log = tmp_path / "log"

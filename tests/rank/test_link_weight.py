@@ -5,7 +5,9 @@ from centime import pagerank
 from centime.graphs.names import NamedGraph, PageNames
 from centime.model.errors import BadInput, BadSetting
 from centime.model.graph import graph_from_links
-from centime.rank.link_weight import LinkWeights, link_weights, weighed
+from centime.model.link_weight import LinkWeights, link_weights
+from centime.model.template import LEAST_PAGES
+from centime.rank.link_weight import weighed
 
 PAGES = ["http://a.org/", "http://a.org/one?x=1", "http://b.org/", "http://www.b.org/two", "http://c.org/"]
 LINKS = [(0, 1), (0, 2), (1, 0), (1, 4), (2, 3), (2, 4), (3, 0), (4, 2)]
@@ -62,8 +64,6 @@ def test_the_weights_of_a_graph_are_multiplied(web: NamedGraph) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("nofollow=0", "not in the graph: nofollow cannot be weighed; the kinds are internal, external, dynamic"),
-        ("template=0.5", "part of a template"),
         ("inner=1", "unknown kind of link 'inner'"),
         ("internal", "a kind and a number, as internal=0.3, not 'internal'"),
         ("internal=x", "must be a number, not 'x'"),
@@ -77,7 +77,28 @@ def test_weights_that_mean_nothing_are_refused_with_a_sentence(given: str, why: 
         pagerank(web, link_weight=given)
 
 
+def test_template_links_are_those_that_half_of_the_pages_of_a_host_repeat() -> None:
+    pages = [f"http://a.org/{number}" for number in range(LEAST_PAGES + 2)] + ["http://b.org/", "http://c.org/"]
+    near, far, rare = LEAST_PAGES, LEAST_PAGES + 2, LEAST_PAGES + 3
+    links = [(page, target) for page in range(LEAST_PAGES) for target in (near, (page + 1) % LEAST_PAGES)]
+    links += [(page, far) for page in range(LEAST_PAGES // 2)] + [(page, rare) for page in range(LEAST_PAGES // 2 - 1)]
+    links += [(0, rare), (near + 1, far), (near + 1, far)]  # page 0 links twice; one page more has links
+    found = {}
+    for left_out in (0, 1):
+        sources, targets = zip(*links[: len(links) - 2 * left_out], strict=True)
+        web = NamedGraph(graph_from_links(len(pages), sources, targets), PageNames.of(pages))
+        made = weighed(web, link_weights("template=0.5")).graph
+        assert made.weights is not None
+        repeated = made.targets[made.weights < 1]
+        found[left_out] = set(repeated.tolist())
+    assert found == {0: {near, far}, 1: {near, far}}
+    few = NamedGraph(graph_from_links(2, [0], [1]), PageNames.of(["http://a.org/", "http://a.org/x"]))
+    assert weighed(few, link_weights("template=0.5")).graph.weights == pytest.approx([1.0])
+
+
 def test_a_graph_without_names_has_no_internal_links(web: NamedGraph) -> None:
     with pytest.raises(BadInput, match="no names"):
         pagerank(web.graph, link_weight="internal=0.5")
+    with pytest.raises(BadInput, match="unknown which links of this graph are nofollow"):
+        pagerank(web, link_weight="nofollow=0")
     assert link_weights("external=2") == LinkWeights(external=2.0)

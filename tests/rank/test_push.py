@@ -4,9 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centime.model.graph import Graph, graph_from_links, row_shares
+from centime.rank.certificate import certified_error, one_iteration, rounding_of_sums
 from centime.rank.crew import Crew
-from centime.rank.push import Pushing, one_iteration, rounding_of_sums
-from tests.rank.exact import graphs, pagerank_of, plain, vectors, walk
+from centime.rank.pagerank import pagerank
+from centime.rank.push import Pushing
+from tests.rank.exact import graphs, pagerank_of, vectors, walk
 
 
 def weights_of(graph: Graph) -> np.ndarray:
@@ -17,6 +19,16 @@ def emphasis_of(values: list[float] | None) -> np.ndarray | None:
     return None if values is None else np.array(values) * len(values) / sum(values)
 
 
+def owed_by(pushing: Pushing) -> np.ndarray:
+    return np.concatenate([debt[pushing._range(part)] for part, debt in enumerate(pushing.debts)])
+
+
+def solution_of(pushing: Pushing) -> np.ndarray:
+    """y, from what was paid along each link of weight 1."""
+    parts = 1 if len(pushing.weights) else pushing.graph.out_degree
+    return np.where(pushing.share > 0, pushing.paid * (parts / pushing.damping), owed_by(pushing))
+
+
 @given(graphs(), st.floats(0, 0.95), st.integers(1, 3), st.integers(0, 6), st.data())
 def test_what_is_owed_is_always_what_the_equation_lacks(
     graph: Graph, damping: float, threads: int, sweeps: int, data: st.DataObject
@@ -25,12 +37,14 @@ def test_what_is_owed_is_always_what_the_equation_lacks(
     start = emphasis_of(data.draw(st.none() | vectors(graph.pages)))
     with Crew(threads) as crew:
         pushing = Pushing(graph, weights_of(graph), damping, emphasis, start, crew)
+        pushing._overpay(data.draw(st.sampled_from([1.0, 1.2])))
         for _ in range(sweeps):
             pushing.sweep()
-        owed = np.concatenate([debt[pushing._range(part)] for part, debt in enumerate(pushing.debts)])
-    base = (1 - damping) * (np.ones(graph.pages) if emphasis is None else emphasis)
-    lacking = base + damping * walk(graph).astype(float) @ pushing.paid - pushing.paid
-    assert owed == pytest.approx(lacking, abs=1e-12)
+        owed = np.where(pushing.share > 0, owed_by(pushing), 0.0)
+        solution = solution_of(pushing)
+    given_to_all = owed + solution - damping * walk(graph).astype(float) @ solution
+    lean = np.ones(graph.pages) if emphasis is None else emphasis
+    assert given_to_all == pytest.approx(given_to_all.sum() / graph.pages * lean, abs=1e-12 * solution.sum())
 
 
 @given(graphs(), st.floats(0, 0.95), st.integers(1, 3), st.data())
@@ -44,11 +58,12 @@ def test_sweeps_lead_to_equation_2_and_the_bound_holds_on_the_way(
         for _ in range(12):
             pushing.sweep()
         bound = pushing.bound()
-        scores, moved, hidden = pushing.certify()
+        before = pushing.links
+        scores, moved, hidden = pushing.certify(data.draw(st.sampled_from([1e-300, 1e-6, np.inf])))
+    assert pushing.links in (before, before + graph.links)
     if np.isfinite(bound):
         assert damping / (1 - damping) * moved / graph.pages <= bound + 1e-12
-    certified = (damping * moved + hidden) / graph.pages / (1 - damping)
-    assert np.abs(scores - exact).sum() / graph.pages <= certified
+    assert np.abs(scores - exact).sum() / graph.pages <= certified_error(damping, moved, hidden, graph.pages)
 
 
 def test_debts_are_balanced_so_that_a_graph_that_mixes_takes_few_sweeps() -> None:
@@ -59,7 +74,7 @@ def test_debts_are_balanced_so_that_a_graph_that_mixes_takes_few_sweeps() -> Non
         pushing = Pushing(graph, np.empty(0), 0.99, None, None, crew)
         for _ in range(15):
             pushing.sweep()
-        assert abs(sum(pushing._balance_of(part)[0] for part in range(2))) <= 1e-12
+        assert abs(owed_by(pushing).sum()) <= max(1e-12, 0.01 * pushing.debt)
         assert pushing.bound() <= 1e-6  # each sweep would shrink a sum of debts by 0.99
 
 
@@ -69,8 +84,56 @@ def test_a_long_chain_takes_one_sweep_in_either_direction(step: int) -> None:
     graph = graph_from_links(1_000, chain[:-1], chain[1:])
     with Crew(1) as crew:
         pushing = Pushing(graph, np.empty(0), 0.95, None, None, crew)
-        pushing.sweep()
         assert pushing.debt == pytest.approx(0.0, abs=1e-9)
+
+
+def streets(side: int, one_way: int) -> Graph:
+    """A square of streets, of which every so many are one-way."""
+    places = np.arange(side * side)
+    east, south = places[places % side < side - 1], places[:-side]
+    sources, targets = np.concatenate([east, south]), np.concatenate([east + 1, south + side])
+    both = np.arange(len(sources)) % one_way > 0
+    return graph_from_links(side * side, np.append(sources, targets[both]), np.append(targets, sources[both]))
+
+
+@pytest.mark.parametrize(("one_way", "most"), [(10**9, 1.9), (15, 1.3), (2, 1.0)])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_pages_pay_more_than_they_owe_where_links_are_mutual(one_way: int, most: float, threads: int) -> None:
+    graph = streets(40, one_way)
+    sweeps = {}
+    for allowed in (True, False):
+        with Crew(threads) as crew:
+            pushing = Pushing(graph, np.empty(0), 0.99, None, None, crew)
+            pushing._most_paid = np.inf if allowed else 1.0
+            while pushing.bound() > 1e-6:
+                pushing.sweep()
+            sweeps[allowed] = pushing.sweeps
+            assert 1.0 <= pushing._overpaid <= (most if allowed else 1.0)
+            assert pushing.drift == np.inf or pushing._overpaid == 1.0
+    assert sweeps[True] <= (0.7 if most > 1.0 else 1.0) * sweeps[False]
+
+
+def test_over_paying_ends_where_debts_grow() -> None:
+    ring = graph_from_links(50, np.arange(50), (np.arange(50) + 7) % 50)
+    with Crew(1) as crew:
+        pushing = Pushing(ring, np.empty(0), 0.99, np.arange(50) / 24.5, None, crew)
+        pushing._overpay(1.9)
+        for _ in range(100):
+            pushing.sweep()
+        assert pushing._overpaid == 1.0
+
+
+def test_a_loose_error_is_certified_without_reading_the_links_again() -> None:
+    graph = streets(8, 3)
+    for error, again in ((1e-3, 0), (1e-15, graph.links)):
+        with Crew(1) as crew:
+            pushing = Pushing(graph, np.empty(0), 0.5, None, None, crew)
+            while pushing.bound() > error / 2 and pushing.sweeps < 60:
+                pushing.sweep()
+            before = pushing.links
+            scores, _, _ = pushing.certify(error)
+        assert pushing.links == before + again
+        assert np.abs(scores - pagerank_of(graph, 0.5)).sum() / graph.pages <= error
 
 
 def test_a_start_at_the_solution_owes_nothing_even_if_pages_dangle() -> None:
@@ -79,7 +142,15 @@ def test_a_start_at_the_solution_owes_nothing_even_if_pages_dangle() -> None:
     with Crew(1) as crew:
         pushing = Pushing(graph, np.empty(0), 0.85, None, exact, crew)
     assert pushing.debt == pytest.approx(0, abs=1e-14)
-    assert pushing.paid == pytest.approx(plain(graph, 0.85).astype(float))
+    solution = solution_of(pushing)
+    assert solution / solution.sum() == pytest.approx(exact / exact.sum())
+
+
+@pytest.mark.parametrize("emphasis", [None, [0, 0, 3], [3, 0, 0]])
+def test_a_start_that_pages_with_links_have_no_part_of_is_left_out(emphasis: list[float] | None) -> None:
+    graph = Graph(np.array([0, 2, 3, 3]), np.array([1, 2, 2], dtype=np.int32))
+    found = pagerank(graph, start=[0, 0, 1], personalisation=emphasis, error=1e-9)
+    assert found.scores == pytest.approx(pagerank_of(graph, 0.85, emphasis).astype(float), abs=3e-9)
 
 
 @given(graphs(), st.floats(0, 0.99), st.integers(1, 3), st.data())

@@ -54,7 +54,7 @@ def number_names(
     where: str, table: NameTable, source: pa.Array, target: pa.Array, rows: int
 ) -> tuple[Targets, Targets]:
     """The numbers of the names of a batch; numbers follow the first mention, link by link."""
-    text, ends = _text(pa.concat_arrays([source.cast(pa.large_string()), target.cast(pa.large_string())]))
+    text, ends = _text(pa.concat_arrays([_as_text(source), _as_text(target)]))
     links = len(source)
     order = np.arange(2 * links).reshape(2, links).T.ravel()
     empty = ends[:-1] == ends[1:]
@@ -68,6 +68,13 @@ def number_names(
     if wrong is not None:
         raise BadGraph(f"{where}, rows {rows} to {rows + links - 1}: the name {wrong!r} is not UTF-8 text")
     return numbers[0::2].copy(), numbers[1::2].copy()
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    """The column as one of large strings, also if it is a dictionary of views, which Arrow does not unpack."""
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary.cast(pa.large_string()).take(column.indices)
+    return column.cast(pa.large_string())
 
 
 def _text(column: pa.Array) -> tuple[Bytes, npt.NDArray[np.int64]]:

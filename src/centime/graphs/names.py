@@ -82,6 +82,8 @@ class NamedGraph:
     names: PageNames | None = None
     first: int = 0
     """The number of the first page in the file: without names, users know page i as i + first."""
+    nofollow: npt.NDArray[np.bool_] | None = None
+    """Which links ask not to be followed; None if that is not known."""
 
     def __post_init__(self) -> None:
         if self.names is not None and len(self.names) != self.graph.pages:
@@ -111,7 +113,7 @@ class NamedGraph:
             names = type(self.names).of([self.names[page] for page in kept.tolist()])
         offsets = graph.offsets[np.append(kept, graph.pages)]
         targets = (np.cumsum(linked) - 1)[graph.targets].astype(np.int32)
-        return NamedGraph(Graph(offsets, targets, graph.weights), names)
+        return NamedGraph(Graph(offsets, targets, graph.weights), names, nofollow=self.nofollow)
 
     def _linked(self) -> npt.NDArray[np.bool_]:
         linked = self.graph.out_degree > 0

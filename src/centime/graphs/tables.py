@@ -25,13 +25,20 @@ WHERE = "the table"
 
 def is_table(thing: object) -> bool:
     """Whether a value offers columns."""
-    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__dataframe__"):
+    if is_lazy(thing) or hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__dataframe__"):
         return True
     return hasattr(thing, "columns") and hasattr(thing, "__getitem__")
 
 
+def is_lazy(thing: object) -> bool:
+    """Whether a value is a table that is still to be computed, as polars' LazyFrame."""
+    return hasattr(thing, "collect") and hasattr(thing, "collect_schema")
+
+
 def from_table(table: Any, source: str | None, target: str | None, weight: str | None) -> NamedGraph:
     """The graph of a table with one link per row."""
+    if is_lazy(table):
+        table = table.collect()
     streams = hasattr(table, "__arrow_c_stream__") or hasattr(table, "__dataframe__")
     if streams and find_spec("pyarrow") is not None:
         return _from_batches(_batches(table), source, target, weight)

@@ -34,8 +34,8 @@ import numpy.typing as npt
 
 from centime.model.graph import Graph, Offsets, Targets, Weights, row_shares
 from centime.model.kernel import kernel
+from centime.rank.certificate import UNIT
 from centime.rank.pagerank import NO_WEIGHTS, Method, Norm, Normalisation, page_vector, pagerank
-from centime.rank.push import UNIT
 from centime.rank.scores import Scores, Vector
 
 MOST_TRIES, MOST_SHARPER = 3, 300

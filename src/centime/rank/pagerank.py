@@ -21,6 +21,7 @@ what was reached.
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import sqrt
 from typing import Literal, get_args
 
@@ -29,9 +30,11 @@ import numpy.typing as npt
 
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, Weights, row_shares
+from centime.rank.certificate import certified_error, one_iteration, rounding_of_sums
 from centime.rank.crew import Crew, crew_for
 from centime.rank.pull import change, gauss_seidel, jacobi
-from centime.rank.push import Pushing, one_iteration, rounding_of_sums
+from centime.rank.push import Pushing
+from centime.rank.renumbering import Renumbered
 from centime.rank.scores import Scores, Vector
 from centime.rank.sliced.memory import MemorySlices
 from centime.rank.sliced.solver import SliceSolver, Values
@@ -42,8 +45,10 @@ Norm = Literal["l1", "l2"]
 NEARER = 0.98  # of the requested error, so that rounding does not lift the certificate above it
 MOST_ITERATIONS = 100_000
 IDLE = 5  # iterations in a row without a smaller change: only rounding is left
+ROUNDING = 1e-6  # debts above this share of all scores are not due to rounding
 MANY_PAGES = 4_000_000  # vectors larger than a cache: reading links slice by slice is faster
 LEAST_DAMPING = 1e-6  # of `sliced`, which stores d y / k instead of y
+LOOKED_AT = 4  # sweeps of `push` after which it is decided whether to renumber pages
 STEADY = 3  # a top that stays the same for this many iterations is stable
 NO_WEIGHTS: Weights = np.empty(0)
 
@@ -92,7 +97,14 @@ def pagerank(
     with crew_for(graph.links, threads) as crew:
         most = MOST_ITERATIONS if method == "auto" else np.inf
         if chosen == "push":
-            found = _push(Pushing(graph, weights, damping, emphasis, begin, crew), error, progress, most)
+            pushing = Pushing(graph, weights, damping, emphasis, begin, crew)
+            found = _push(pushing, error, progress, most, may_leave=begin is None)
+            if found is None:
+                other = Renumbered(graph, weights)
+                pushing = Pushing(other.graph, other.weights, damping, other.moved(emphasis), None, crew)
+                found = _push(pushing, error, progress, most)
+                assert found is not None
+                found = replace(found, scores=other.moved_back(found.scores))
         elif chosen == "sliced":
             found = _in_slices(graph, damping, crew, error, progress)
         else:
@@ -113,7 +125,10 @@ def pagerank(
     return _scaled(found, graph, weights, damping, normalisation, time.perf_counter() - started)
 
 
-def _push(pushing: Pushing, error: float, progress: Callable[[float], None] | None, most: float) -> Scores:
+def _push(
+    pushing: Pushing, error: float, progress: Callable[[float], None] | None, most: float, *, may_leave: bool = False
+) -> Scores | None:
+    """The scores; None if pages should be renumbered first."""
     damping, pages = pushing.damping, pushing.graph.pages
     factor = damping / (1 - damping)
     goal = NEARER * error
@@ -121,13 +136,16 @@ def _push(pushing: Pushing, error: float, progress: Callable[[float], None] | No
     least, idle = np.inf, 0
     while factor * pushing.debt > goal * pushing.total or pushing.bound() > goal:
         pushing.sweep()
+        if may_leave and pushing.sweeps == LOOKED_AT and pushing.needs_order(goal):
+            return None
         if progress is not None:
             progress(2 * factor * pushing.debt / pushing.total if pushing.total > 0 else np.inf)
         idle = idle + 1 if pushing.debt >= least else 0
         least = min(least, pushing.debt)
-        if idle >= IDLE or pushing.sweeps >= most:
+        patience = IDLE if pushing.debt < ROUNDING * pushing.total else 100 * IDLE
+        if idle >= patience or pushing.sweeps >= most:
             break  # only rounding is left, or it would take for ever
-    scores, moved, hidden = pushing.certify()
+    scores, moved, hidden = pushing.certify(error)
     certified = certified_error(damping, moved, hidden, pages)
     return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
 
@@ -206,14 +224,6 @@ def _iterate(
         least = min(least, moved)
         previous[:] = scores
     return Scores(proven, method, iterations, iterations + 1.0, distance, certified)
-
-
-def certified_error(damping: float, moved: float, hidden: float, pages: int) -> float:
-    """The bound on |x - x*|_1 / N, where |x - Gh|_1 <= `hidden`.
-
-    (1-d) |x - x*|_1 <= d |x - h|_1 + |x - Gh|_1, and `moved` is |x - h|_1.
-    """
-    return (damping * moved + hidden) / pages / (1 - damping)
 
 
 def _scaled(

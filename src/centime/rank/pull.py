@@ -22,8 +22,8 @@ import numpy as np
 
 from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import Whole, kernel
+from centime.rank.certificate import distance
 from centime.rank.crew import Crew, cut_evenly
-from centime.rank.push import distance
 from centime.rank.scores import Vector
 
 

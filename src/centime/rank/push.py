@@ -1,52 +1,81 @@
-"""The fastest solver: the pages that owe most pay, with a falling threshold, on all cores.
+"""The fastest solver: pages pay what they owe, in an order and as much as the graph makes worthwhile, on all cores.
 
-It solves y = dWy + b, b = (1-d) e, where e is the personalisation (adding up to N). The solution is proportional to
-PageRank: scaled to add up to N, it is the score with "dangling pages pay everyone" (Proposition 2.2 of "Inside
+It solves y = dWy + b e, where e is the personalisation (adding up to N) and b any number: the solution is proportional
+to PageRank. Scaled to add up to N, it is the score with "dangling pages pay everyone" (Proposition 2.2 of "Inside
 PageRank", which holds for any e). The solver keeps y and
 
-    r = b + dWy - y                                                  (what each page owes)
+    r = b e + dWy - y                                                (what each page owes)
 
 When a page pays, y_i grows by r_i / (1 - d w_ii), and d w_ij times that amount goes to each page that it links to. The
 divisor solves the self-links of the page directly. On a real graph a quarter of the pages link to themselves, and
-without the divisor these determine the running time (73 sweeps instead of 42 on cnr-2000). A page without links never
-pays.
+without the divisor these determine the running time. A page without links never pays: what it receives is its y.
 
-The scale of y is free, so y may as well solve y = dWy + (1 + l/(1-d)) b for any number l: then a page owes r_i + l e_i.
-After each sweep, l is chosen so that all pages with links together owe nothing. This is the balance that power
-iteration keeps, and it costs no links. Without it, the sum of all debts shrinks by d at each sweep, however fast the
-graph mixes: 39 sweeps instead of 9 to an error of 1e-6 on an R-MAT graph. Debts are then of both signs.
+It begins with y = 0, r = (1-d) e and a sweep that also finds the self-links, or with a start. After each sweep b
+changes so that all pages with links together owe nothing. This is the balance that power iteration keeps, and
+it costs no links. Without it, the sum of all debts shrinks by d at each sweep, however fast the graph mixes. Debts are
+then of both signs.
 
 A sweep visits the pages in order, or in reverse if most links lead to a lower page: a page that is paid before its turn
 passes the money on in the same sweep, so that a graph without cycles takes one sweep. In blocks of 32, the pages all
-pay if they owe more than 0.45 times the mean, otherwise none pays. Deciding page by page reads a tenth fewer links but
-takes twice as long: the processor cannot prefetch, and it mispredicts every second branch. If the threshold spares few
-links, all pages pay in the next sweeps. Each thread owns a range of pages and a vector over all pages: within its range
-the vector is the current debt, elsewhere it is mail for other threads, which they collect after each sweep. So no
-thread writes to a cache line that another uses, and the result depends on the number of threads but not on timing.
+pay if they owe more than 0.45 times the mean, otherwise none pays. If this threshold spares few links, all pages pay in
+the next sweeps.
 
-Guaranteed (see `certify`): x = Gh with h = y N / |y|, where G is the stochastic matrix of PageRank, and
-|x - x*|_1 <= d/(1-d) |x - h|_1. The last pass computes Gh from the links again, so the rounding of the sweeps does not
-matter. The rounding of the last pass is bounded while it runs: an addition is off by at most 2^-53 of its result, so
-the sum of all partial sums gives the bound (1e-14 of the scores on cnr-2000, 2e-11 for a page with a million links to
-it).
+Where most links are mutual (roads, friendships) and sweeps gain little, pages pay more than they owe, w times as much
+(successive over-relaxation): if all links are mutual, the best w follows from how a sweep shrinks the debts. It is
+given up if debts grow.
 
-Over 400 lines: each sweep has a kernel for equal and one for weighted links, beside the state that they share.
+Where pages have few links, numbered at random, and many sweeps are left, pages are put in the order of their links
+first (`renumbering.py`).
+
+Each thread owns a range of pages and a vector over all pages: within its range the vector is the current debt,
+elsewhere it is mail for other threads, which they collect after each sweep. So no thread writes to a cache line that
+another uses, and the result depends on the number of threads but not on timing.
+
+Guaranteed: the certified error of x = Gh with h = y N / |y| (`certificate.py`). Since y + r = dWy + b e, x is known
+without reading the links again, up to the rounding of all sweeps. Additions to a debt are off by at most 2^-53 of the
+largest sum of all debts of that sweep, which is enough unless the wanted error is very small or there are many links or
+sweeps: then x is computed from the links.
 """
 
-import numpy as np
-import numpy.typing as npt
+from math import log, sqrt
 
-from centime.model.graph import Graph, Offsets, Targets, Weights
-from centime.model.kernel import Whole, inlined, kernel
+import numpy as np
+
+from centime.model.graph import Graph, Weights
+from centime.model.kernel import Whole
+from centime.rank.certificate import UNIT, certified_error, one_iteration
 from centime.rank.crew import Crew, cut_evenly
 from centime.rank.scores import Vector
+from centime.rank.sweep import (
+    NO_EMPHASIS,
+    NO_START,
+    balance,
+    begin,
+    close,
+    collect,
+    lift,
+    mutual,
+    pay_debts,
+    rising,
+    sum_of,
+)
 
-UNIT = 2.0**-53  # the largest relative rounding error of one operation
-BLOCK = 32
+LEAST_DAMPING = 1e-100  # a smaller one differs from 0 by less than rounding
+LEAST_START = 1e-6  # the share of a start that pages with links must have
 SHARE = 0.45  # the threshold for the mean debt of a block, relative to the mean debt of all pages
 SPARING = 0.8  # a threshold that lets pages with more than this share of the links pay is not worth its sweeps
 WHOLE_SWEEPS = 8  # without a threshold, before it is tried again
-NO_EMPHASIS: Vector = np.empty(0)
+SHORT_ROWS = 2.0, 4.0  # links of a page, on average, for which rows are paid without a loop
+TRIED = 3  # sweeps after which it is decided, again and again, whether pages pay more than they owe
+SLOW = 0.3  # a sweep that leaves less of the debts needs no help
+MUTUAL = 0.9  # the share of mutual links from which over-paying helps
+SAMPLE_PAGES = 1_000
+UNBALANCED = 0.01  # the sum of all debts, relative to that of their absolute values, that is left as it is
+FEW_LINKS = 2.0  # for each page: only then the order of a search has most links lead to later pages
+WORTH_ORDERING = 25  # sweeps; the search and the renumbering take as long
+IN_ORDER = 0.7  # the share of links in one direction from which pages are in order
+DIVERGED = 2.0  # times the least debt so far
+MOST_PAID, MOST_PAID_ALL_MUTUAL = 1.3, 1.9  # times the debt; one-way links make more diverge
 
 
 class Pushing:
@@ -56,425 +85,213 @@ class Pushing:
         self, graph: Graph, weights: Weights, damping: float, emphasis: Vector | None, start: Vector | None, crew: Crew
     ) -> None:
         pages = graph.pages
+        if start is not None and start[graph.out_degree > 0].sum() <= LEAST_START * pages:
+            start = None  # balanced, it would be 0 everywhere
         self.graph = graph
         self.weights = weights
-        self.damping = damping
+        self.damping = max(damping, LEAST_DAMPING)
         self.crew = crew
         self.cuts = cut_evenly(graph.offsets, crew.parts)
-        self.gain, self.share = np.empty(pages), np.empty(pages)
-        self.paid = np.zeros(pages)
-        self.debts = [np.zeros(pages) for _ in range(crew.parts)]
-        self.sweeps = 0
-        self.links = 0
-        self.lift = 0.0  # l: a page owes what is in `debts` plus this times e
-        self._whole = 1  # sweeps without a threshold that are left
+        # One allocation: large ones get large memory pages, and thousands of small ones take as long as a sweep.
+        self.share, *self.debts = np.zeros((1 + crew.parts, pages))
+        self.paid = np.empty(pages)
+        self.sweeps = 1 if start is None else 0
+        self.links = graph.links
         self._emphasis = NO_EMPHASIS if emphasis is None else emphasis
-        for part, debt in enumerate(self.debts):
-            own = self._range(part)
-            debt[own] = 1.0 - damping if emphasis is None else (1.0 - damping) * emphasis[own]
-        leading = self.crew.do(
-            lambda part: gains(graph.offsets, graph.targets, weights, damping, self.gain, self.share, *self._ends(part))
-        )
-        self._step = 1 if 2 * sum(int(links) for links in leading) >= graph.links else -1
-        if start is not None:
-            self._begin_with(start)
-        self.total = 0.0
-        self._measured = np.inf
-        self.debt = self._hand_over()
-        self._measure()
+        self._rising = rising(graph.offsets, graph.targets)
+        self._step = 1 if self._rising >= 0.5 else -1
 
-    def sweep(self) -> None:
-        """Visits all pages once; those that owe more than the threshold pay."""
-        threshold = 0.0 if self._whole else SHARE * self.debt / self.graph.pages
-        graph = self.graph
-
-        def work(part: int) -> Whole:
-            ends = self._ends(part)
-            if len(self.weights):
-                return push_by_weight(
-                    graph.offsets,
-                    graph.targets,
-                    self.weights,
-                    self.gain,
-                    self.share,
-                    self.paid,
-                    self.debts[part],
-                    self.lift,
-                    self._emphasis,
-                    threshold,
-                    self._step,
-                    *ends,
-                )
-            return push_alike(
+        def work(part: int) -> tuple[Whole, float]:
+            lift(self.share, self.debts[part], 1.0 - self.damping, self._emphasis, *self._ends(part))
+            return begin(
                 graph.offsets,
                 graph.targets,
-                self.gain,
+                weights,
+                self.damping,
+                NO_START if start is None else start,
                 self.share,
                 self.paid,
                 self.debts[part],
-                self.lift,
-                self._emphasis,
-                threshold,
                 self._step,
-                *ends,
+                *self._ends(part),
             )
 
-        pushed = sum(int(links) for links in self.crew.do(work))
+        begun = crew.do(work)
+        linked = sum(int(pages_of_part) for pages_of_part, _ in begun)
+        self._given = float(linked if emphasis is None else emphasis[self.share > 0.0].sum())
+        least, most = SHORT_ROWS
+        self._short = self._step > 0 and not len(weights) and linked > 0 and least <= graph.links / linked <= most
+        self._whole = TRIED  # sweeps without a threshold that are left
+        self._overpaid = 1.0
+        self._most_paid = np.inf  # not known before it is needed
+        self._least = np.inf
+        self._left = 0.0  # what the last sweep left of the debts
+        self._settled = sum(total for _, total in begun)  # about the sum of y over pages with links
+        # At least the sum of all |r| and of what pages without links were paid:
+        self._held = (1.0 if start is None else 2.0) * pages
+        self.drift = 0.0  # the rounding of all debts, at most
+        self._drift(2 * graph.links)
+        self.debt = self._hand_over()  # the sum of |r|, and `_owed` of r, over pages with links
+        self._measured_sweep = -1
+
+    def sweep(self) -> None:
+        """Visits all pages once; those that owe more than the threshold pay."""
+        threshold = 0.0 if self._whole or self._overpaid != 1.0 else SHARE * self.debt / self.graph.pages
+        graph = self.graph
+
+        def work(part: int) -> tuple[Whole, float]:
+            return pay_debts(
+                graph.offsets,
+                graph.targets,
+                self.weights,
+                self.share,
+                self.paid,
+                self.debts[part],
+                1.0 - self._overpaid,
+                threshold,
+                self._short,
+                self._step,
+                *self._ends(part),
+            )
+
+        done = self.crew.do(work)
+        pushed = sum(int(links) for links, _ in done)
+        self._settled += self._overpaid * sum(added for _, added in done)
         if self._whole:
             self._whole -= 1
         elif pushed > SPARING * graph.links:
             self._whole = WHOLE_SWEEPS
         self.links += pushed
         self.sweeps += 1
-        self.debt = self._hand_over()
-        if self.debt < self._measured / 100:
-            self._measure()
+        self._drift(pushed)
+        before, self.debt = self.debt, self._hand_over()
+        self._pace(self.debt / before if before > 0.0 else 0.0)
+
+    def needs_order(self, error: float) -> bool:
+        """Whether so many sweeps are left to a certified error that putting pages in the order of their links pays."""
+        if self.graph.links > FEW_LINKS * self.graph.pages or abs(self._rising - 0.5) >= IN_ORDER - 0.5:
+            return False
+        if not SLOW < self._left < 1.0 or self._overpaid != 1.0 or self.debt <= 0.0:
+            return False
+        aim = error * self.total * (1 - self.damping) / self.damping
+        return aim < self.debt and log(aim / self.debt) / log(self._left) > WORTH_ORDERING
 
     def bound(self) -> float:
-        """The certified error of the current solution, without rounding: d/(1-d) |r - e (sum of r)/N|_1 / |y|."""
+        """About the certified error of the current solution, never less, without rounding."""
         self._measure()
-        if self.debt > self.total:
-            return np.inf
-        graph = self.graph
-        level = sum(self.crew.do(lambda part: self._balance_of(part)[0])) / graph.pages
-        lean = self.crew.do(
-            lambda part: float(
-                skew(graph.offsets, self.debts[part], self.lift, self._emphasis, level, *self._ends(part))
+        return (
+            self.damping / (1 - self.damping) * (self.debt + abs(self._owed)) / self.total
+            if self.debt <= self.total
+            else np.inf
+        )
+
+    def certify(self, error: float) -> tuple[Vector, float, float]:
+        """x = Gh with h = y N / |y|, a bound on |x - h|_1, and one on the rounding error of x; from the links if the
+        error cannot be certified otherwise. Overwrites the vectors, so nothing can follow."""
+        graph, pages = self.graph, self.graph.pages
+        self._measure()
+        scale = pages / self.total
+        moved = scale * (self.debt + abs(self._owed))
+        hidden = 2 * scale * self.drift + UNIT * (pages + 16) * (pages + moved)
+        is_certain = certified_error(self.damping, moved, hidden, pages) <= error
+        self.crew.do(
+            lambda part: close(
+                graph.offsets,
+                self.share,
+                self.paid,
+                self.debts[part],
+                1.0 / self.damping,
+                len(self.weights) > 0,
+                scale,
+                self._owed / pages if is_certain else np.nan,
+                self._emphasis,
+                *self._ends(part),
             )
         )
-        return self.damping / (1 - self.damping) * sum(lean) / self.total
-
-    def certify(self) -> tuple[Vector, float, float]:
-        """The result of `one_iteration` from h = y N / |y|; overwrites the vectors, so nothing can follow."""
-        graph = self.graph
-        for part, debt in enumerate(self.debts):
-            absorb(graph.offsets, self.paid, debt, self.lift, self._emphasis, *self._ends(part))
-        self.paid *= graph.pages / self.paid.sum()
+        if is_certain:
+            return self.paid, moved, hidden
+        self.paid *= pages / self.paid.sum()
         self.links += graph.links
         emphasis = self._emphasis if len(self._emphasis) else None
         return one_iteration(graph, self.weights, self.damping, emphasis, self.paid, self.crew, self.debts)
 
-    def _begin_with(self, start: Vector) -> None:
-        """Sets y = c start, with c such that r adds up to 0: what y does not pay along links equals what comes in."""
-        graph, paid = self.graph, [np.zeros(self.graph.pages) for _ in range(self.crew.parts)]
+    def _drift(self, links: int) -> None:
+        """Adds what a sweep over so many links adds to the rounding of debts.
 
-        def work(part: int) -> float:
-            spread(graph.offsets, graph.targets, self.weights, self.damping, start, paid[part], *self._ends(part))
-            return float(paid[part].sum())
+        No debt exceeds the sum of all |r| and payments to pages without links, which no payment increases. Over-paying
+        increases it, and weights are rounded themselves: then the error is certified from the links.
+        """
+        if len(self.weights) or self._overpaid != 1.0:
+            self.drift = np.inf
+        self.drift += UNIT * ((links + self.graph.pages + 8 + self.crew.parts) * self._held + 8 * self.graph.pages)
 
-        scale = (1.0 - self.damping) * graph.pages / (start.sum() - sum(self.crew.do(work)))
-        self.paid[:] = scale * start
-        for part, debt in enumerate(self.debts):
-            debt += scale * paid[part]
-            debt[self._range(part)] -= self.paid[self._range(part)]
-        self.links += graph.links
+    def _pace(self, left: float) -> None:
+        """Decides how much more than they owe pages pay, from what the last sweep left of the debts.
+
+        With mutual links alone, and w times the debt, a sweep leaves l of the debts where (l + w - 1)^2 = l w^2 m^2 for
+        an m of at most d, and the best w is 2 / (1 + sqrt(1 - m^2)) (Young).
+        """
+        self._left = left
+        self._least = min(self._least, self.debt)
+        if self.debt > DIVERGED * self._least and self._overpaid != 1.0:
+            self._most_paid = 1.0
+            self._overpay(1.0)
+        elif self.sweeps % TRIED == 0 and self._most_paid != 1.0 and SLOW < left < 1.0:
+            if self._most_paid == np.inf:
+                share = mutual(self.graph.offsets, self.graph.targets, SAMPLE_PAGES)
+                self._most_paid = MOST_PAID_ALL_MUTUAL if share == 1.0 else MOST_PAID if share >= MUTUAL else 1.0
+            now = self._overpaid
+            square = min((left + now - 1.0) ** 2 / (left * now**2), self.damping**2)
+            self._overpay(max(now, min(2.0 / (1.0 + sqrt(1.0 - square)), self._most_paid)))
+
+    def _overpay(self, times: float) -> None:
+        self.share *= times / self._overpaid
+        self._overpaid = times
 
     def _hand_over(self) -> float:
-        """Delivers the mail between threads, balances the debts, and returns about |r|_1 over pages with links."""
+        """Delivers the mail between threads, balances the debts, and returns |r|_1 over pages with links."""
 
         def deliver(part: int) -> tuple[float, float, float]:
             for other, mail in enumerate(self.debts):
                 if other != part:
                     collect(self.debts[part], mail, *self._ends(part))
-            return self._balance_of(part)
+            return balance(self.share, self.debts[part], *self._ends(part))
 
         parts = self.crew.do(deliver)
-        owed, given, debt = (sum(part[k] for part in parts) for k in range(3))
-        if not self.sweeps or given <= 0.0:
-            return debt
-        self.lift -= owed / given
-        return max(debt - abs(owed), (debt + abs(owed)) / 4)  # |r| can only have changed by the sum of r
-
-    def _balance_of(self, part: int) -> tuple[float, float, float]:
-        """The sums of r, of e and of |r| over the pages of a part that have links."""
-        return balance(self.gain, self.debts[part], self.lift, self._emphasis, *self._ends(part))
+        self._owed, absolute, received = (float(sum(part[k] for part in parts)) for k in range(3))
+        self._held = absolute + received
+        self.total = self._settled + received
+        if self._given <= 0.0 or abs(self._owed) <= UNBALANCED * absolute:
+            return absolute
+        level, self._owed = -self._owed / self._given, 0.0
+        self._held += abs(level) * self.graph.pages
+        return sum(
+            self.crew.do(lambda part: lift(self.share, self.debts[part], level, self._emphasis, *self._ends(part)))
+        )
 
     def _measure(self) -> None:
-        """Computes the sum of y, which changes little; too expensive to do after every sweep."""
-        self._measured = self.debt
+        """Computes the sum of y, of which only about is known after a sweep."""
+        if self._measured_sweep == self.sweeps:
+            return
+        self._measured_sweep = self.sweeps
+        received = self.total - self._settled
         self.total = sum(
             self.crew.do(
-                lambda part: float(
-                    sum_of(self.gain, self.paid, self.debts[part], self.lift, self._emphasis, *self._ends(part))
+                lambda part: sum_of(
+                    self.graph.offsets,
+                    self.share,
+                    self.paid,
+                    self.debts[part],
+                    1.0 / self.damping,
+                    len(self.weights) > 0,
+                    *self._ends(part),
                 )
             )
         )
+        self._settled = self.total - received
 
     def _ends(self, part: int) -> tuple[int, int]:
         return int(self.cuts[part]), int(self.cuts[part + 1])
 
     def _range(self, part: int) -> slice:
         return slice(*self._ends(part))
-
-
-def one_iteration(
-    graph: Graph,
-    weights: Weights,
-    damping: float,
-    emphasis: Vector | None,
-    values: Vector,
-    crew: Crew,
-    room: list[Vector] | None = None,
-) -> tuple[Vector, float, float]:
-    """x = Gh for a vector h that adds up to N, with |x - h|_1 and a bound on the rounding error of x.
-
-    `room` has a scratch vector for each thread.
-    """
-    cuts = cut_evenly(graph.offsets, crew.parts)
-    vectors = room or [np.empty(graph.pages) for _ in range(crew.parts)]
-
-    def work(part: int) -> float:
-        vectors[part][:] = 0.0
-        return float(
-            spread(
-                graph.offsets,
-                graph.targets,
-                weights,
-                damping,
-                values,
-                vectors[part],
-                int(cuts[part]),
-                int(cuts[part + 1]),
-            )
-        )
-
-    hidden = sum(crew.do(work)) + (crew.parts + operations(graph.pages)) * graph.pages
-    scores = vectors[0]
-    for vector in vectors[1:]:
-        scores += vector
-    left = 1.0 - scores.sum() / graph.pages
-    scores += left if emphasis is None else left * emphasis
-    return scores, float(distance(scores, values)), float(UNIT * hidden)
-
-
-def rounding_of_sums(terms: npt.NDArray[np.int64], scores: Vector) -> float:
-    """A bound on rounding without the partial sums: a sum of k terms is off by at most k 2^-53 of its value."""
-    return float(UNIT * (terms @ scores + operations(len(scores)) * scores.sum()))
-
-
-def operations(pages: int) -> float:
-    """The other roundings of each page: a few operations, and its part in the sums of scores and personalisation."""
-    return float(16 + 4 * np.log2(pages + 1))
-
-
-@kernel
-def gains(
-    offsets: Offsets,
-    targets: Targets,
-    weights: Weights,
-    damping: float,
-    gain: Vector,
-    share: Vector,
-    first: Whole,
-    end: Whole,
-) -> Whole:
-    """Computes, for each page and unit of debt, what it pays, 1 / (1 - d w_ii), and the part for a link of weight 1.
-
-    Both are 0 for pages without links. Returns the number of links to higher pages.
-    """
-    leading = np.int64(0)
-    for page in range(first, end):
-        start = np.uintp(offsets[page])
-        stop = np.uintp(offsets[page + 1])
-        itself = np.int32(page)
-        links = offsets[page + 1] - offsets[page]
-        own = 0.0
-        for link in range(start, stop):
-            leading += targets[link] > itself
-            if targets[link] == itself:
-                own += weights[link] if len(weights) > 0 else 1.0 / links
-        gain[page] = 1.0 / (1.0 - damping * own) if start < stop else 0.0
-        share[page] = damping * gain[page]
-        if links > 0 and len(weights) == 0:
-            share[page] /= links
-    return leading
-
-
-@inlined
-def lifted(lift: float, emphasis: Vector, page: Whole) -> float:
-    """l e_i."""
-    return lift * emphasis[page] if len(emphasis) > 0 else lift
-
-
-@inlined
-def owed_by(gain: Vector, debt: Vector, lift: float, emphasis: Vector, first: Whole, end: Whole) -> float:
-    """The sum of |r| over the pages of a block that have links."""
-    owed = 0.0
-    for page in range(first, end):
-        owed += abs(debt[page] + lifted(lift, emphasis, page)) * (gain[page] > 0.0)
-    return owed
-
-
-@kernel
-def push_alike(
-    offsets: Offsets,
-    targets: Targets,
-    gain: Vector,
-    share: Vector,
-    paid: Vector,
-    debt: Vector,
-    lift: float,
-    emphasis: Vector,
-    threshold: float,
-    step: Whole,
-    first: Whole,
-    end: Whole,
-) -> Whole:
-    """One sweep over pages whose links have equal weights; returns the number of links used."""
-    pushed = np.int64(0)
-    for done in range(0, end - first, BLOCK):
-        size = min(BLOCK, end - first - done)
-        block = first + done if step > 0 else end - done - size
-        if threshold == 0.0 or owed_by(gain, debt, lift, emphasis, block, block + size) > threshold * size:
-            for turn in range(size):
-                page = block + turn if step > 0 else block + size - 1 - turn
-                start = np.uintp(offsets[page])
-                stop = np.uintp(offsets[page + 1])
-                if start < stop:
-                    given = lifted(lift, emphasis, page)
-                    owes = debt[page] + given
-                    paid[page] += owes * gain[page]
-                    amount = owes * share[page]
-                    for link in range(start, stop):
-                        debt[np.uintp(targets[link])] += amount
-                    debt[page] = -given
-                    pushed += np.int64(stop - start)
-    return pushed
-
-
-@kernel
-def push_by_weight(
-    offsets: Offsets,
-    targets: Targets,
-    weights: Weights,
-    gain: Vector,
-    share: Vector,
-    paid: Vector,
-    debt: Vector,
-    lift: float,
-    emphasis: Vector,
-    threshold: float,
-    step: Whole,
-    first: Whole,
-    end: Whole,
-) -> Whole:
-    """One sweep over pages whose links have weights; returns the number of links used."""
-    pushed = np.int64(0)
-    for done in range(0, end - first, BLOCK):
-        size = min(BLOCK, end - first - done)
-        block = first + done if step > 0 else end - done - size
-        if threshold == 0.0 or owed_by(gain, debt, lift, emphasis, block, block + size) > threshold * size:
-            for turn in range(size):
-                page = block + turn if step > 0 else block + size - 1 - turn
-                start = np.uintp(offsets[page])
-                stop = np.uintp(offsets[page + 1])
-                if start < stop:
-                    given = lifted(lift, emphasis, page)
-                    owes = debt[page] + given
-                    paid[page] += owes * gain[page]
-                    amount = owes * share[page]
-                    for link in range(start, stop):
-                        debt[np.uintp(targets[link])] += amount * weights[link]
-                    debt[page] = -given
-                    pushed += np.int64(stop - start)
-    return pushed
-
-
-@kernel
-def spread(
-    offsets: Offsets,
-    targets: Targets,
-    weights: Weights,
-    damping: float,
-    values: Vector,
-    received: Vector,
-    first: Whole,
-    end: Whole,
-) -> float:
-    """Adds what pages with these values pay along their links to `received`.
-
-    Returns the sum of all partial sums plus what the rounding of the weights contributes.
-    """
-    partial = 0.0
-    for page in range(first, end):
-        start = np.uintp(offsets[page])
-        stop = np.uintp(offsets[page + 1])
-        if len(weights) > 0:
-            partial += values[page] * (stop - start)
-            for link in range(start, stop):
-                target = np.uintp(targets[link])
-                received[target] += damping * values[page] * weights[link]
-                partial += received[target]
-        elif start < stop:
-            amount = damping * values[page] / (stop - start)
-            for link in range(start, stop):
-                target = np.uintp(targets[link])
-                received[target] += amount
-                partial += received[target]
-    return partial
-
-
-@kernel
-def collect(debt: Vector, mail: Vector, first: Whole, end: Whole) -> None:
-    """Moves the mail for a range of pages out of another thread's vector; most entries are 0."""
-    for page in range(first, end):
-        if mail[page] != 0.0:
-            debt[page] += mail[page]
-            mail[page] = 0.0
-
-
-@kernel
-def balance(
-    gain: Vector, debt: Vector, lift: float, emphasis: Vector, first: Whole, end: Whole
-) -> tuple[float, float, float]:
-    """The sums of r, of e and of |r| over the pages with links."""
-    owed = 0.0
-    given = 0.0
-    absolute = 0.0
-    for page in range(first, end):
-        has_links = gain[page] > 0.0
-        owes = (debt[page] + lifted(lift, emphasis, page)) * has_links
-        owed += owes
-        absolute += abs(owes)
-        given += lifted(1.0, emphasis, page) * has_links
-    return owed, given, absolute
-
-
-@kernel
-def skew(
-    offsets: Offsets, debt: Vector, lift: float, emphasis: Vector, level: float, first: Whole, end: Whole
-) -> float:
-    """The sum of |r_i - e_i * level|, where a page without links owes nothing."""
-    total = 0.0
-    for page in range(first, end):
-        owed = debt[page] + lifted(lift, emphasis, page) if offsets[page] < offsets[page + 1] else 0.0
-        total += abs(owed - lifted(level, emphasis, page))
-    return total
-
-
-@kernel
-def absorb(
-    offsets: Offsets, paid: Vector, debt: Vector, lift: float, emphasis: Vector, first: Whole, end: Whole
-) -> None:
-    """Adds what pages without links were paid to y."""
-    for page in range(first, end):
-        if offsets[page] == offsets[page + 1]:
-            paid[page] += debt[page] + lifted(lift, emphasis, page)
-
-
-@kernel
-def distance(one: Vector, other: Vector) -> float:
-    """|one - other|_1, without allocating a vector."""
-    total = 0.0
-    for page in range(len(one)):
-        total += abs(one[page] - other[page])
-    return total
-
-
-@kernel
-def sum_of(gain: Vector, paid: Vector, debt: Vector, lift: float, emphasis: Vector, first: Whole, end: Whole) -> float:
-    """The sum of y, including what pages without links were paid."""
-    total = 0.0
-    for page in range(first, end):
-        total += paid[page] + (debt[page] + lifted(lift, emphasis, page)) * (gain[page] == 0.0)
-    return total

@@ -36,8 +36,8 @@ import numpy as np
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import Whole, kernel
+from centime.rank.certificate import distance
 from centime.rank.crew import Crew, crew_for, cut_evenly
-from centime.rank.push import distance
 from centime.rank.scores import Vector
 from centime.rank.union import either_way, without_cycles, without_repeats
 

@@ -29,10 +29,10 @@ import numpy.typing as npt
 from centime.model.errors import BadSetting
 from centime.model.graph import Graph, Offsets, Targets, Weights, row_shares
 from centime.model.kernel import Whole, kernel
+from centime.rank.certificate import certified_error, rounding_of_sums
 from centime.rank.crew import crew_for, cut_evenly
 from centime.rank.interest import Options
-from centime.rank.pagerank import MANY_PAGES, certified_error, page_vector, pagerank
-from centime.rank.push import rounding_of_sums
+from centime.rank.pagerank import MANY_PAGES, page_vector, pagerank
 from centime.rank.scores import Scores
 
 Table = npt.NDArray[np.float64]

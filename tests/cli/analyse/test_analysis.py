@@ -35,6 +35,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
     return found
 
 
+@pytest.mark.long
 def test_every_command_of_the_document_runs_and_prints_what_it_shows(
     web: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pyarrow.parquet as pq
 import pytest
@@ -35,13 +35,19 @@ def rank(*arguments: object) -> int:
     return run(app, ["rank", *map(str, arguments)])
 
 
+def scores_of(facts: dict[str, Any]) -> dict[str, float]:
+    """The scores of the best pages; two of the graph are equal, so their order means nothing."""
+    return {page["page"]: page["score"] for page in facts["top"]}
+
+
 def test_people_get_the_facts_and_the_best_pages(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rank(graph, "--top", 2) == 0
     said = capsys.readouterr()
     lines = [line.split() for line in said.out.splitlines()]
     assert ["pages", "4"] in lines
     assert ["certified", "error"] in [line[:2] for line in lines]
-    assert [line[0] for line in lines[-2:]] == ["http://b.org/", "http://a.org/"]
+    assert lines[-2][0] == "http://b.org/"
+    assert lines[-1][0] in ("http://a.org/", "http://b.org/data.xml")  # they are equal
     assert said.err == ""
 
 
@@ -97,8 +103,7 @@ def test_a_memory_cap_gives_the_same_and_leaves_nothing_but_what_was_asked_for(
     free = json.loads(capsys.readouterr().out)
     assert capped["method"] == "sliced"
     assert set(capped) == set(free)
-    assert [page["page"] for page in capped["top"]] == [page["page"] for page in free["top"]]
-    assert capped["top"][0]["score"] == pytest.approx(free["top"][0]["score"], abs=1e-6)
+    assert scores_of(capped) == pytest.approx(scores_of(free), abs=1e-6)
     assert sorted(path.name for path in graph.parent.iterdir()) == ["capped.csv", "free.csv", "links.csv"]
     assert rank(graph, "--memory", "64MB", "--work", graph.with_name("work"), "--top", 1) == 0
     assert graph.with_name("work").is_dir()
@@ -260,8 +265,7 @@ def test_a_ranking_on_a_cluster_says_what_was_exchanged(
     words = ["--cluster", "local:2", "--method", method, "--json", "-o", str(scores)]
     assert run(app, ["rank", str(graph), *words]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [page["page"] for page in found["top"]] == [page["page"] for page in alone["top"]]
-    assert [page["score"] for page in found["top"]] == pytest.approx([page["score"] for page in alone["top"]])
+    assert scores_of(found) == pytest.approx(scores_of(alone))
     assert found["workers"] == 2
     assert found["exchanged_bytes"] > found["boundary_values"] > 0
     assert len(scores.read_text().splitlines()) == 1 + found["pages"]
@@ -270,7 +274,7 @@ def test_a_ranking_on_a_cluster_says_what_was_exchanged(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--cluster", "10.0.0.1:7400"], "give local:N"),
+        (["--cluster", "10.0.0.1"], "ADDRESS:PORT of the head of a cluster, not '10.0.0.1'"),
         (["--cluster", "local:2", "--by", "site"], "--by does not work with --cluster"),
         (["--cluster", "local:2", "--threads", "2"], "--threads does not work with --cluster"),
         (["--cluster", "local:2", "--method", "push"], "bsp or chaotic"),

@@ -1,11 +1,19 @@
 """A ranking that is divided among processes: both ways give the scores of one process, within certified errors."""
 
+import os
+import signal
+from collections.abc import Iterable
+from socket import socket
+
 import numpy as np
 import pytest
 
+from centime.cluster.process import Process
+from centime.cluster.ranking import divided
+from centime.cluster.ranking.crewing import LocalCrew
 from centime.cluster.ranking.divided import WAYS, Way, rank_divided
 from centime.lab.synthetic.weblike import weblike
-from centime.model.errors import BadSetting
+from centime.model.errors import BadSetting, CentimeError
 from centime.model.graph import Graph, graph_from_links
 from centime.rank.pagerank import pagerank
 
@@ -57,3 +65,38 @@ def test_an_error_below_rounding_ends_with_what_was_reached() -> None:
 def test_another_way_is_refused() -> None:
     with pytest.raises(BadSetting, match="one of bsp, chaotic"):
         rank_divided(WEB, "push", 2)  # type: ignore[arg-type]
+
+
+class Deadly(LocalCrew):
+    """Processes of which some are killed."""
+
+    def __init__(self, count: int, deaths: int) -> None:
+        super().__init__(count)
+        self.started: list[Process] = []
+        self._deaths, self._turns = deaths, 0
+
+    def start(self, number: int, first: bytes, others: Iterable[socket]) -> Process:
+        self.started.append(super().start(number, first, others))
+        return self.started[-1]
+
+    def turn(self) -> None:
+        self._turns += 1
+        if self._turns % 5 == 0 and self._deaths:
+            self._deaths -= 1
+            os.kill(self.started[-2].pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_process_that_is_lost_costs_time_alone(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divided, "KEEP_SECONDS", 0.01)
+    crew = Deadly(3, 1)
+    found, _ = rank_divided(WEB, way, crew, error=1e-10)
+    assert len(crew.started) == 4
+    assert found.certified_error <= 1e-10
+    assert np.abs(found.scores - pagerank(WEB, error=1e-13).scores).sum() / WEB.pages <= 1.1e-10
+
+
+def test_processes_that_end_again_and_again_end_the_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divided, "MOST_LOST", 2)
+    with pytest.raises(CentimeError, match="ended 3 times"):
+        rank_divided(WEB, "bsp", Deadly(2, 50), error=1e-14)

@@ -114,6 +114,22 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, name: str, text: s
         read_named(tmp_path / name)
 
 
+def test_nodes_of_igraph_have_their_names(tmp_path: Path) -> None:
+    (tmp_path / "x.graphml").write_text(
+        '<graphml><key id="v_name" for="node" attr.name="name" attr.type="string"/><graph edgedefault="directed">'
+        '<node id="n0"><data key="v_name">a</data></node><node id="n1"><data key="v_name">b</data></node>'
+        '<node id="n2"/><edge source="n0" target="n1"/><edge source="n1" target="n2"/></graph></graphml>'
+    )
+    (tmp_path / "x.gml").write_text(
+        'graph [ directed 1 node [ id 0 name "a" ] node [ id 1 name "b" ] node [ id 2 ]\n'
+        "edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
+    )
+    for name, last in (("x.graphml", "n2"), ("x.gml", "2")):
+        found = read_named(tmp_path / name)
+        assert [found.label(page) for page in range(3)] == ["a", "b", last]
+        assert found.graph.targets.tolist() == [1, 2]
+
+
 def test_formats_that_are_only_read_are_not_written(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n")
     with pytest.raises(BadInput, match="graphml can be read, but not written; the formats to write are edges"):

@@ -1,10 +1,11 @@
 """Ranking under a memory cap: correct with every plan, within the enforced cap, resumed after a kill."""
 
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from centime.model.graph import Graph, graph_from_links
 from centime.rank.pagerank import pagerank
 from centime.rank.sliced import out_of_core
 from centime.rank.sliced.out_of_core import FiledScores, plan, rank_out_of_core
+from tests.forked_program import forked
 
 MEGABYTE = 1 << 20
 
@@ -154,37 +156,36 @@ def test_wrong_use_is_refused(tmp_path: Path) -> None:
         rank_out_of_core(tmp_path / "empty.txt", tmp_path / "work", 8 * MEGABYTE)
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from centime.rank.sliced import out_of_core
-out_of_core.SAVED_EVERY_SECONDS = -1.0
-def step(what, share, error=0.0):
-    if what == sys.argv[3]:
-        os.kill(os.getpid(), signal.SIGKILL)
-found = out_of_core.rank_out_of_core(Path(sys.argv[1]), Path(sys.argv[2]), 8 << 20, error=1e-9, step=step)
-print(found.iterations)
-"""
-
-
 @pytest.mark.long
 @pytest.mark.compiled
-def test_a_killed_ranking_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_killed_ranking_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(out_of_core, "SAVED_EVERY_SECONDS", -1.0)
     graph = random_graph(2000, 20_000, seed=5)
     path = file_of(graph, tmp_path / "graph.txt")
 
-    def run(until: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", KILLED, str(path), str(tmp_path / "work"), until]
-        return subprocess.run(command, capture_output=True, text=True)
+    def run(until: str) -> tuple[str, int | None]:
+        """What a process says of its ranking, which is killed at a step, and its exit code."""
 
-    assert run("reading links").returncode == -signal.SIGKILL
+        def step(what: str, share: float, error: float = 0.0) -> None:
+            if what == until:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def rank(lines: TextIO) -> None:
+            found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, error=1e-9, step=step)
+            print(found.iterations, file=lines)
+
+        with forked(rank) as child:
+            said = child.said.read()
+        return said, child.code
+
+    rank_out_of_core(path, tmp_path / "warm", 8 * MEGABYTE)  # kernels are compiled before any process is forked
+    assert run("reading links") == ("", -signal.SIGKILL)
     assert not (tmp_path / "work" / "manifest.json").exists()
     for until in ("iteration 3", "iteration 8", "iteration 9"):
-        assert run(until).returncode == -signal.SIGKILL
+        assert run(until) == ("", -signal.SIGKILL)
     assert out_of_core._saved(tmp_path / "work", {"damping": 0.85, "bias": None}) == 8
     whole = rank_out_of_core(path, tmp_path / "undisturbed", 8 * MEGABYTE, error=1e-9)
-    done = run("nothing")
-    assert done.stdout.strip() == str(whole.iterations)
+    assert run("nothing") == (f"{whole.iterations}\n", 0)
     assert (tmp_path / "work" / "scores").read_bytes() == (tmp_path / "undisturbed" / "scores").read_bytes()
 
 

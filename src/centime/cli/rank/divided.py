@@ -15,8 +15,7 @@ def check_divided(options: dict[str, Any], cluster: str) -> None:
     """Raises BadSetting for options that do not work on a cluster."""
     from centime.cluster.folder import nodes_of
 
-    if nodes_of(cluster) is None:
-        raise BadSetting(f"--cluster {cluster}: a ranking is divided among processes of this machine; give local:N")
+    nodes_of(cluster)
     for name in (
         "vector",
         "bias",
@@ -40,28 +39,34 @@ def check_divided(options: dict[str, Any], cluster: str) -> None:
 def rank_on_cluster(
     graph: Path,
     cluster: str,
+    token_file: Path | None,
     method: str,
     common: dict[str, Any],
     top: int,
     output: Path | None,
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
-    """Ranks a graph by several processes; returns the facts of the ranking and of what they exchanged."""
+    """Ranks a graph by several processes, of this machine or of the nodes of a cluster; returns the facts of the
+    ranking and of what they exchanged.
+    """
     from centime.cluster.folder import nodes_of
+    from centime.cluster.nodes.token import read_token
+    from centime.cluster.ranking.crewing import LocalCrew, NodeCrew
     from centime.cluster.ranking.divided import rank_divided
     from centime.rank.pagerank import NO_WEIGHTS, check_settings
     from centime.rank.peak import peak_memory_bytes
     from centime.rank.ranking import Ranking, Seconds, count_dangling
     from centime.rank.table import write_table
 
-    damping, error, workers = common["damping"], common["error"], nodes_of(cluster)
-    assert workers is not None
+    damping, error = common["damping"], common["error"]
     check_settings(damping, error, "auto", "mean", None, None)
     began = time.perf_counter()
     named = read_graph(graph)
     read = time.perf_counter() - began
     way: Any = "bsp" if method == "auto" else method
-    found, exchanged = rank_divided(named.graph, way, workers, damping=damping, error=error, progress=progress)
+    count = nodes_of(cluster)
+    crew = NodeCrew(cluster, read_token(token_file)) if count is None else LocalCrew(count)
+    found, exchanged = rank_divided(named.graph, way, crew, damping=damping, error=error, progress=progress)
     weights = named.graph.weights
     dangling = int(count_dangling(named.graph.offsets, NO_WEIGHTS if weights is None else weights))
     ranking = Ranking(
@@ -81,5 +86,5 @@ def rank_on_cluster(
         write_table(output, ranking.pages, lambda first, end: ranking.scores[first:end], named.names, named.first)
     facts = ranking.facts(top)
     best = facts.pop("top")
-    facts |= {"workers": workers, "boundary_values": exchanged.boundary, "exchanged_bytes": exchanged.bytes}
+    facts |= {"workers": crew.count, "boundary_values": exchanged.boundary, "exchanged_bytes": exchanged.bytes}
     return facts | {"top": best}

@@ -78,7 +78,8 @@ def _rank(
     link_weight: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND=X,...", help="Weigh links by kind: internal, external; with --by site or domain also dynamic."
+            metavar="KIND=X,...",
+            help="Weigh links by kind: internal, external, template; of crawls nofollow; with --by site dynamic.",
         ),
     ] = None,
     memory: Annotated[
@@ -96,7 +97,14 @@ def _rank(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="local:N", help="Divide the graph among N processes that exchange boundary values alone."),
+        typer.Option(
+            metavar="local:N|ADDRESS:PORT",
+            help="Divide the graph among N processes, or the nodes of this head; they exchange boundary values alone.",
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --cluster ADDRESS:PORT: the secret that all nodes share."),
     ] = None,
     normalise: Annotated[
         str, typer.Option(metavar="SCALE", help="mean (mean 1), sum (sum 1) or plain (Eq. 2 of the paper).")
@@ -111,7 +119,7 @@ def _rank(
         int | None, typer.Option(metavar="K", help="Stop when the order of the best K no longer changes.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", help="The number of threads. Default: the number of cores.")
+        int | None, typer.Option(metavar="N", help="The number of threads. Default: one per core, at most 8.")
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", help="The number of best pages to show.")] = 20,
     output: Annotated[
@@ -172,7 +180,7 @@ def _rank(
         check_divided({**options, "memory": memory, "figure": figure, "threads": threads}, cluster)
     with progress(1.0, f"ranking {graph.name}", quiet=as_json) as step:
         if cluster is not None:
-            facts = rank_on_cluster(graph, cluster, method, common, top, output, _nearer(step, error))
+            facts = rank_on_cluster(graph, cluster, token_file, method, common, top, output, _nearer(step, error))
         elif memory is None:
             facts = _in_memory(graph, only_mentioned, {**options, **common}, top, output, figure, _nearer(step, error))
         else:
@@ -205,7 +213,7 @@ def _in_memory(
     from centime.rank.ranking import pagerank
 
     began = time.perf_counter()
-    links = read_graph(graph)
+    links = read_graph(graph, weighed=options["link_weight"] is None)
     silent = links.never_mentioned
     if silent and only_mentioned:
         links = links.mentioned()

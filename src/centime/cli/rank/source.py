@@ -71,8 +71,10 @@ def _suffix(form: str | None) -> str:
     return known[form]
 
 
-def read_graph(path: Path) -> "NamedGraph":
-    """Reads the graph of a file, a pipe or a crawl; the crawl may be running."""
+def read_graph(path: Path, *, weighed: bool = True) -> "NamedGraph":
+    """Reads the graph of a file, a pipe or a crawl; the crawl may be running. The links of a crawl have the weights
+    that it gives them unless `weighed` is false.
+    """
     if not is_crawl_folder(path):
         from centime.graphs.files import read_named
 
@@ -82,6 +84,6 @@ def read_graph(path: Path) -> "NamedGraph":
 
     parts = parts_of(path)
     try:
-        return crawl_graph(parts.linked)
+        return crawl_graph(parts.linked, weighed=weighed)
     finally:
         parts.close()

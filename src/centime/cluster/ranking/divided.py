@@ -4,31 +4,38 @@
     chaotic   no worker waits: each goes on with the newest values that have arrived
 
 Guaranteed: as of any solver (`rank/pagerank.py`), |x - x*|_1 <= (d |x - h|_1 + rounding) / (1-d), where x is one exact
-iteration from h. The workers make that iteration together; whatever came before is only the way to a good h.
+iteration from h. The workers make that iteration together; whatever came before is only the way to a good h. So a
+worker that is lost with its machine costs time alone: another one goes on from the values that it has told last (every
+KEEP_SECONDS), all tell each other their boundary values, and the ranking goes on.
 """
 
 import selectors
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
+from msgspec import structs
 
-from centime.cluster.process import LocalProcess
-from centime.cluster.ranking import worker
+from centime.cluster.process import Process
+from centime.cluster.ranking.crewing import Crewing, LocalCrew
 from centime.cluster.ranking.said import (
     Carried,
     Certify,
     Finish,
     FromWorker,
+    Keep,
+    Kept,
     Moved,
     Part,
     Pause,
     Paused,
     Run,
     Share,
+    Slice,
     Step,
     Total,
     ToWorker,
@@ -40,8 +47,8 @@ from centime.cluster.ranking.slices import slices_of
 from centime.model.errors import BadInput, BadSetting, CentimeError
 from centime.model.graph import Graph
 from centime.processes.channel import LARGEST
-from centime.rank.pagerank import MOST_ITERATIONS, NEARER, certified_error
-from centime.rank.push import rounding_of_sums
+from centime.rank.certificate import certified_error, rounding_of_sums
+from centime.rank.pagerank import MOST_ITERATIONS, NEARER
 from centime.rank.scores import Scores
 
 Way = Literal["bsp", "chaotic"]
@@ -51,6 +58,12 @@ IDLE = 5  # iterations in a row without a smaller change: only rounding is left
 CHAOTIC_IDLE = 100  # the same, where news from another slice may raise the change again
 LEAST_SHARE = 0.1  # of the error, for changes of boundary values that are never told
 SILENCE_SECONDS = 600.0
+KEEP_SECONDS = 5.0
+MOST_LOST = 100  # processes that end again and again are not lost machines
+
+
+class _Lost(Exception):
+    """The process of a slice has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +78,21 @@ class Exchanged:
 def rank_divided(
     graph: Graph,
     way: Way,
-    workers: int,
+    workers: int | Crewing,
     *,
     damping: float = 0.85,
     error: float = 1e-8,
     progress: Callable[[float], None] = lambda error: None,
 ) -> tuple[Scores, Exchanged]:
-    """The PageRank of each page (mean 1), by so many processes; and what they have exchanged."""
+    """The PageRank of each page (mean 1), by so many processes of this machine or those of a crew; and what they have
+    exchanged.
+    """
     if way not in WAYS:
         raise BadSetting(f"a ranking on a cluster is one of {', '.join(WAYS)}, not {way!r}")
     if not graph.pages:
         return Scores(np.empty(0), way, 0, 0.0, 0.0, 0.0), Exchanged(0, 0, 0)
     began = time.perf_counter()
-    crew = _Workers(graph, damping, workers)
+    crew = _Workers(graph, damping, LocalCrew(workers) if isinstance(workers, int) else workers)
     try:
         scores = _solve(crew, graph, way, damping, error, progress)
         return Scores(*scores, seconds=time.perf_counter() - began), crew.exchanged
@@ -91,10 +106,14 @@ def _solve(
     aim, factor = NEARER * error, damping / (1 - damping)
     iterations = crew.iterations
     while True:
-        estimate, exhausted = (crew.synchronous if way == "bsp" else crew.chaotic)(aim / factor if factor else 1.0)
-        progress(factor * estimate)
-        iterations = crew.iterations
-        scores, moved = crew.certify()
+        try:
+            estimate, exhausted = (crew.synchronous if way == "bsp" else crew.chaotic)(aim / factor if factor else 1.0)
+            progress(factor * estimate)
+            iterations = crew.iterations
+            scores, moved = crew.certify()
+        except _Lost:
+            crew.recover()
+            continue
         certified = certified_error(damping, moved, rounding_of_sums(graph.in_degree, scores), graph.pages)
         if certified <= error or exhausted or iterations > MOST_ITERATIONS:
             return scores, way, iterations, iterations + 1.0, moved, certified
@@ -104,25 +123,55 @@ def _solve(
 class _Workers:
     """The processes of a ranking. Values are carried by their receiver."""
 
-    def __init__(self, graph: Graph, damping: float, count: int) -> None:
-        self._pages = graph.pages
+    def __init__(self, graph: Graph, damping: float, crewing: Crewing) -> None:
+        self._graph, self._pages = graph, graph.pages
         self._damping = damping
+        self._crewing = crewing
         self._selector = selectors.DefaultSelector()
-        self._processes: list[LocalProcess] = []
-        self._sweeps: list[int] = [0] * count
+        self._processes: list[Process] = []
+        self._sweeps: list[int] = [0] * crewing.count
+        self._kept = [b""] * crewing.count  # the values that each has told last
+        self._kept_at = time.monotonic()
+        self._ended: set[int] = set()  # slices whose processes have ended
+        self._lost = 0
         self._bytes = self._values = self._boundary = 0
         self._still, self._least_change = 0, float("inf")
         self._heard: deque[tuple[int, FromWorker]] = deque()
-        for number, piece in enumerate(slices_of(graph, damping, count)):
-            packed = pack(piece)
-            if len(packed) > LARGEST:
-                raise BadInput(f"a slice of this graph has {len(packed):,} bytes; give more nodes")
-            others = [process.connection for process in self._processes]
-            process = LocalProcess(worker.__name__, worker.main, str(number).encode(), others)
-            process.say(packed)
-            self._processes.append(process)
-            self._selector.register(process, selectors.EVENT_READ, number)
+        for number, piece in enumerate(slices_of(graph, damping, crewing.count)):
+            self._processes.append(self._start(number, piece))
             self._boundary += sum(map(len, piece.told)) // 4
+
+    def _start(self, number: int, piece: Slice) -> Process:
+        packed = pack(piece)
+        if len(packed) > LARGEST:
+            raise BadInput(f"a slice of this graph has {len(packed):,} bytes; give more nodes")
+        others = [process.connection for process in self._processes if process.fileno() >= 0]
+        process = self._crewing.start(number, str(number).encode(), others)
+        process.say(packed)
+        self._selector.register(process, selectors.EVENT_READ, number)
+        return process
+
+    def recover(self) -> None:
+        """Lets other processes go on with the slices of those that have ended, from what they have told last."""
+        while True:
+            self._lost += len(self._ended)
+            if self._lost > MOST_LOST:
+                raise CentimeError(f"processes of a ranking ended {self._lost} times")
+            ended, self._ended = self._ended, set()
+            pieces = slices_of(self._graph, self._damping, len(self._processes))
+            for number, piece in enumerate(pieces):
+                if number in ended:
+                    self._processes[number] = self._start(number, structs.replace(piece, values=self._kept[number]))
+            self._still, self._least_change = 0, float("inf")
+            try:
+                self._order_all(Pause())
+                paused = 0
+                while paused < len(self._processes):  # what they have said before is of no use
+                    paused += isinstance(self._next()[1], Paused)
+                self._all(Share(), Total)  # those that go on lack the values of all others
+            except _Lost:
+                continue
+            return
 
     @property
     def iterations(self) -> int:
@@ -183,6 +232,7 @@ class _Workers:
         for process in self._processes:
             process.end()
         self._selector.close()
+        self._crewing.close()
 
     def _is_still(self, change: float, patience: int) -> bool:
         self._still = self._still + 1 if change >= self._least_change else 0
@@ -208,11 +258,19 @@ class _Workers:
         until = time.monotonic() + SILENCE_SECONDS
         while not self._heard:
             for process in self._processes:
-                process.flush()
+                with suppress(OSError):  # it has ended, which is noticed next
+                    process.flush()
+            self._look_after()
             self._listen()
             if time.monotonic() > until:
                 raise CentimeError(f"a worker has not answered for {SILENCE_SECONDS:g} seconds")
         return self._heard.popleft()
+
+    def _look_after(self) -> None:
+        self._crewing.turn()
+        if time.monotonic() - self._kept_at >= KEEP_SECONDS:
+            self._kept_at = time.monotonic()
+            self._order_all(Keep())
 
     def _listen(self) -> None:
         for key in self._selector.get_map().values():
@@ -223,13 +281,21 @@ class _Workers:
         for key, _ in self._selector.select(1.0):
             try:
                 messages = self._processes[key.data].receive()
-            except (OSError, EOFError) as ended:
-                raise CentimeError(f"the process of slice {key.data} died; start the ranking again") from ended
+            except (OSError, EOFError):
+                self._selector.unregister(key.fileobj)
+                self._processes[key.data].kill()
+                self._ended.add(key.data)
+                continue
             for packed in messages:
                 message = unpack_answer(packed)
                 self._bytes += len(packed) if not isinstance(message, Part) else 0
                 if isinstance(message, Values):
                     self._values += len(message.values) // 8
                     self._processes[message.receiver].say(packed)
+                elif isinstance(message, Kept):
+                    self._kept[key.data] = message.values
                 else:
                     self._heard.append((key.data, message))
+        if self._ended:
+            self._heard.clear()
+            raise _Lost

@@ -7,6 +7,7 @@ to them. Boundary values are what pages of one slice have that link to pages of 
     Share, then Values and Total        all boundary values as they are now
     Certify, then Carried               one exact iteration from h = scale y: what its links bring
     Finish, then Part                   the rest of it: x, and |x - h|
+    Keep, then Kept                     the values of a slice, for the process that goes on if this one is lost
 """
 
 import msgspec
@@ -22,6 +23,7 @@ class Slice(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="sli
     shares: bytes  # what each local page pays along a link of weight 1
     ghosts: list[int]  # where the pages of each worker begin in the local numbers, and their end
     told: list[bytes]  # own pages whose values each worker needs, in its order
+    values: bytes = b""  # of its own pages, if another process has ranked them before
 
 
 class Step(msgspec.Struct, array_like=True, frozen=True, tag="step"):
@@ -93,8 +95,18 @@ class Part(msgspec.Struct, array_like=True, frozen=True, tag="part"):
     moved: float
 
 
-ToWorker = Step | Run | Pause | Values | Share | Certify | Finish
-FromWorker = Paused | Values | Moved | Total | Carried | Part
+class Keep(msgspec.Struct, array_like=True, frozen=True, tag="keep"):
+    """Tell the values of the slice as they are."""
+
+
+class Kept(msgspec.Struct, array_like=True, frozen=True, tag="kept"):
+    """The values of a slice."""
+
+    values: bytes
+
+
+ToWorker = Step | Run | Pause | Values | Share | Certify | Finish | Keep
+FromWorker = Paused | Values | Moved | Total | Carried | Part | Kept
 
 pack = msgspec.msgpack.Encoder().encode
 unpack_slice = msgspec.msgpack.Decoder(Slice).decode

@@ -22,6 +22,8 @@ from centime.cluster.ranking.said import (
     Carried,
     Certify,
     Finish,
+    Keep,
+    Kept,
     Moved,
     Part,
     Pause,
@@ -65,6 +67,8 @@ class Worker:
         self._needed: list[Numbers] = [np.frombuffer(some, dtype=np.int32) for some in slice_.told]
         self._pages = len(self._offsets) - 1
         self._values: Vector = np.ones(len(self._shares))
+        if slice_.values:
+            self._values[: self._pages] = np.frombuffer(slice_.values)
         self._told: list[Vector] = [self._values[some] for some in self._needed]
         self._brought: Vector = np.empty(self._pages)
         self._base: Vector = np.full(self._pages, 1.0 - self._damping)
@@ -93,6 +97,8 @@ class Worker:
             case Pause():
                 self._runs = False
                 self._say(Paused())
+            case Keep():
+                self._say(Kept(self._own.tobytes()))
             case Share():
                 self._tell(0.0, everything=True)
                 self._say(Total(float(self._own.sum())))

@@ -1,8 +1,8 @@
 """GML files (`.gml`): `graph [ directed 1 node [ id 0 label "a" ] edge [ source 0 target 1 weight 2 ] ]`.
 
-Pages are named by the labels of nodes, or by their ids if they have none. `weight`, or `value` if there is none, is the
-weight of an edge. Edges lead both ways unless the graph says `directed 1` before them. Everything else is ignored, at
-any depth.
+Pages are named by the labels of nodes, or by their names (igraph), or by their ids if they have none. `weight`, or
+`value` if there is none, is the weight of an edge. Edges lead both ways unless the graph says `directed 1` before them.
+Everything else is ignored, at any depth.
 """
 
 import re
@@ -29,7 +29,7 @@ class _Names:
         page = node.get("id")
         if page is None:
             refuse(self.text, line, "a node has no id")
-        name = unescape(node.get("label", page))
+        name = unescape(node.get("label", node.get("name", page)))
         if self.taken.setdefault(name, page) != page:
             refuse(self.text, line, f"two nodes are called {name[:40]!r}")
         self.of[page] = name

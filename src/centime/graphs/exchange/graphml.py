@@ -1,6 +1,7 @@
 """GraphML files (`.graphml`): nodes and edges in XML, as NetworkX, igraph, Gephi and yEd write them.
 
-Pages are named by the ids of the nodes. The data of the key whose `attr.name` is `weight` are the weights. An edge that
+Pages are named by the ids of the nodes; in files of igraph, whose ids are numbers, by their names (the key `v_name`) if
+they have some. The data of the key whose `attr.name` is `weight` are the weights. An edge that
 is not directed leads both ways. A document type is refused, so no entity is ever expanded.
 """
 
@@ -12,6 +13,8 @@ from centime.graphs.exchange.named_links import Edge, weight_of
 from centime.graphs.packed import TextFile
 from centime.model.errors import BadGraph
 
+IGRAPH_NAME = "v_name"
+
 
 class _Handler:
     """Collects the edges of a document while it is parsed."""
@@ -22,6 +25,8 @@ class _Handler:
         self.weight_key = ""
         self.undirected = False
         self.edge: Edge | None = None
+        self.node: Edge | None = None
+        self.names: dict[str, str] = {}  # of nodes, by their ids
         self.words: list[str] | None = None
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self.start
@@ -42,22 +47,35 @@ class _Handler:
             case "graph":
                 self.undirected = attributes.get("edgedefault") == "undirected"
             case "node":
-                self.found.append(Edge(line, attributes.get("id", "")))
+                self.node = Edge(line, attributes.get("id", ""))
             case "edge":
                 directed = attributes.get("directed", "false" if self.undirected else "true")
-                ends = attributes.get("source", ""), attributes.get("target", "")
-                self.edge = Edge(line, *ends, 1.0, directed == "false")
+                source, target = (self._name(attributes.get(end, "")) for end in ("source", "target"))
+                self.edge = Edge(line, source, target, 1.0, directed == "false")
+            case "data" if self.node is not None and attributes.get("key") == IGRAPH_NAME:
+                self.words = []
             case "data" if self.edge is not None and attributes.get("key") == self.weight_key:
                 self.words = []
 
+    def _name(self, node: str) -> str:
+        return self.names.get(node, node)
+
     def characters(self, text: str) -> None:
-        """Text of an element; only that of a weight counts."""
+        """Text of an element; only that of a weight or a name counts."""
         if self.words is not None:
             self.words.append(text)
 
     def end(self, name: str) -> None:
         """An element ends."""
-        if self.words is not None and self.edge is not None:
+        if self.words is not None and self.node is not None:
+            named = "".join(self.words).strip()
+            if named:
+                self.names[self.node.source] = named
+            self.words = None
+        elif self.node is not None and name.rpartition(":")[2] == "node":
+            self.found.append(self.node._replace(source=self._name(self.node.source)))
+            self.node = None
+        elif self.words is not None and self.edge is not None:
             weight = weight_of(self.text, self.edge.line, "".join(self.words).strip())
             self.edge, self.words = self.edge._replace(weight=weight), None
         elif self.edge is not None and name.rpartition(":")[2] == "edge":

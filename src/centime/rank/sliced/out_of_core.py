@@ -34,8 +34,9 @@ from centime.graphs.link_blocks import LinkFile
 from centime.graphs.names import PageNames
 from centime.graphs.packed import opened
 from centime.model.errors import BadInput, BadSetting
+from centime.rank.certificate import certified_error
 from centime.rank.crew import Crew, crew_for
-from centime.rank.pagerank import LEAST_DAMPING, Normalisation, certified_error, check_settings
+from centime.rank.pagerank import LEAST_DAMPING, Normalisation, check_settings
 from centime.rank.sliced.bias_file import write_bias
 from centime.rank.sliced.dealing import Turned, deal_file
 from centime.rank.sliced.slices import Manifest, read_manifest, read_numbers, saved_names

@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from centime.model.kernel import Whole, kernel
+from centime.rank.certificate import UNIT, distance, operations
 from centime.rank.crew import Crew
-from centime.rank.push import UNIT, distance, operations
 from centime.rank.scores import Vector
 from centime.rank.sliced.slices import DEGREES, FARTHEST, OWN, Manifest, Words, read_numbers, read_units
 
