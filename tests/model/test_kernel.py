@@ -14,7 +14,9 @@ import pytest
 from numba import config
 
 from centime.model.kernel import (
+    _KERNEL,
     MOST_LATE_BYTES,
+    Kernel,
     activity,
     bare_inlined,
     bare_kernel,
@@ -232,6 +234,50 @@ def test_a_process_knows_that_it_compiles_and_when_it_last_did(monkeypatch: pyte
 
 def test_a_kernel_of_a_part_gives_what_the_part_gives() -> None:
     assert kernel_of(_half)(3.0) == 1.5
+
+
+def test_environments_of_a_user_share_compiled_kernels_and_the_last_few_versions_are_kept(tmp_path: Path) -> None:
+    from centime.model.compiling import KEPT, make_dispatcher
+
+    def versions() -> int:
+        return len(list(tmp_path.glob("*.nbi")))
+
+    def used(digest: str) -> Any:
+        found: Any = make_dispatcher(Kernel(_double, dict(_KERNEL), cache=True))
+        found.keep_in(tmp_path, digest)
+        before = found.is_cached()
+        assert found(2.5) == 5.0
+        assert found.is_cached()
+        return before, len(found.stats.cache_hits), len(found.stats.cache_misses)
+
+    assert used("first") == (False, 0, 1)
+    assert used("first") == (True, 1, 0)
+    assert used("second") == (False, 0, 1)
+    assert versions() == 2
+    for number in range(KEPT):
+        used(f"later {number}")
+    assert versions() == KEPT
+    assert len(list(tmp_path.glob("*.nbc"))) == KEPT
+    assert used("first") == (False, 0, 1)
+
+
+def test_compiled_kernels_are_shared_only_where_nobody_else_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from centime.model.compiling import _shared_folder
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shared = tmp_path / "centime" / "kernels"
+    assert _shared_folder("centime.parse.scan") == shared
+    assert _shared_folder("a_module_of_somebody") is None
+    shared.chmod(0o777)
+    assert _shared_folder("centime.parse.scan") is None
+    shared.rmdir()
+    shared.write_text("")
+    assert _shared_folder("centime.parse.scan") is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert _shared_folder("centime.parse.scan") is None
 
 
 @pytest.mark.compiled

@@ -1,15 +1,26 @@
-"""Numba's side of kernels (`kernel.py`), imported when the first kernel is compiled or loaded."""
+"""Numba's side of kernels (`kernel.py`), imported when the first kernel is compiled or loaded.
+
+Compiled kernels of this package are kept in `~/.cache/centime/kernels` (`$XDG_CACHE_HOME/centime/kernels`), each under
+its name and the digest of all that it depends on: its code, numba's version, the options of the compiler. So all
+environments of a user, and a CI that keeps this folder, share them, whatever version of Centime they have, and removing
+the package leaves nothing behind in its folder. The last few of each kernel are kept. `NUMBA_CACHE_DIR`, or a home in
+which nothing can be written, leaves the choice of the folder to numba.
+"""
 
 import fcntl
+import hashlib
 import logging
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+import numba
 from numba import types
-from numba.core import event
+from numba.core import caching, config, event
 from numba.core.registry import CPUDispatcher
 from numba.np import linalg
 
@@ -17,8 +28,12 @@ from centime.model.kernel import Compiled, Part, activity
 from centime.model.kernel_code import digest_of
 
 _types: Any = types  # what numba tells of its types is of no use
+_config: Any = config
+_index_of: Any = caching.IndexDataCacheFile
 _log = logging.getLogger("centime.compiling")
 _locked: set[str] = set()  # files whose kernels this process is compiling
+
+KEPT = 6  # of the versions of a kernel
 
 
 def _import_without_blas() -> None:
@@ -43,8 +58,23 @@ def make_dispatcher(compiled: Compiled) -> CPUDispatcher:
     dispatcher: Any = kind(compiled.function, targetoptions=dict(compiled.options))
     if compiled.cache:
         dispatcher.enable_caching()
-        dispatcher._cache._cache_file._source_stamp = digest_of(compiled.function)
+        dispatcher.keep_in(_shared_folder(compiled.__module__), digest_of(compiled.function))
     return cast(CPUDispatcher, dispatcher)
+
+
+def _shared_folder(module: str) -> Path | None:
+    """Where the kernels of a module are kept; None if numba decides."""
+    if os.environ.get("NUMBA_CACHE_DIR") or not module.startswith("centime."):
+        return None
+    try:
+        given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        folder = (given if given.is_absolute() else Path.home() / ".cache") / "centime" / "kernels"
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        facts = folder.stat()
+    except (OSError, RuntimeError):  # there may be no home
+        return None
+    ours = facts.st_uid == os.geteuid() and not facts.st_mode & 0o022  # what is in it runs
+    return folder if ours and os.access(folder, os.W_OK | os.X_OK) else None
 
 
 class _Widening(CPUDispatcher):
@@ -58,18 +88,46 @@ class _Widening(CPUDispatcher):
 class KernelDispatcher(_Widening):
     """Compiles a kernel."""
 
+    _cache: Any
+    _cache_misses: dict[Any, int]
+
+    def keep_in(self, folder: Path | None, digest: str) -> None:
+        """Has numba use compiled code as long as the digest is the same, and keep it in a folder, or where it likes."""
+        everything = repr((digest, numba.__version__, sorted(self.targetoptions.items()), _config.BOUNDSCHECK))
+        stamp = hashlib.sha256(everything.encode()).hexdigest()
+        if folder is None:
+            self._cache._cache_file._source_stamp = stamp
+        else:
+            self._cache._cache_path = str(folder)
+            self._cache._cache_file = _index_of(str(folder), f"{self._family}{stamp[:24]}", stamp)
+
+    @property
+    def _family(self) -> str:
+        """With what the names of files begin that have this kernel, of whatever version."""
+        function = self.py_func
+        return f"{function.__module__}.{function.__qualname__}-{sys.implementation.cache_tag}-"
+
     def compile(self, sig: Any) -> Any:
         """Compiles the kernel for these types, or loads it from the cache."""
         if sig in self.overloads:
             return super().compile(sig)
         with activity.lasting(), _alone(self.py_func.__code__.co_filename):
-            return super().compile(sig)
+            found = super().compile(sig)
+            if self._cache_misses.get(sig):
+                self._remove_old()
+            return found
 
     def is_cached(self) -> bool:
         """Whether numba has a file of this kernel, for whatever types."""
-        function = self.py_func
-        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{function.__code__.co_firstlineno}.*"
-        return any(Path(str(self.stats.cache_path)).glob(name))
+        return isinstance(self._cache, caching.Cache) and Path(self._cache._cache_file._index_path).exists()
+
+    def _remove_old(self) -> None:
+        """Removes all but the last few versions of this kernel."""
+        folder = Path(str(self.stats.cache_path))
+        with suppress(OSError):  # another process may do the same
+            indexes = sorted(folder.glob(f"{self._family}*.nbi"), key=lambda path: path.stat().st_mtime)
+            for old in (path for index in indexes[:-KEPT] for path in folder.glob(f"{index.stem}.*")):
+                old.unlink()
 
 
 class PartDispatcher(_Widening):

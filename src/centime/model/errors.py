@@ -6,6 +6,7 @@
     │   ├── BadRow            the links of a page cannot be recorded
     │   └── BadSetting        a parameter is out of range
     ├── UnknownPage           the ledger does not know this page
+    ├── NoText                a stored document has no text, or none that can be read; the message says why
     ├── NotReached            rounding does not allow the requested error to be certified
     ├── DamagedFile           a file of Centime has a wrong checksum, version or length
     │   └── DamagedCrawl      so that the crawl in a folder does not open; `centime repair` restores it
@@ -55,6 +56,10 @@ class UnknownPage(CentimeError):
     """The ledger does not know this page."""
 
 
+class NoText(CentimeError):
+    """A stored document has no text, or none that can be read."""
+
+
 class NotReached(CentimeError):
     """Rounding does not allow the requested error to be certified."""
 
@@ -92,7 +97,7 @@ class FolderGone(CentimeError):
 
 
 class FileGone(CentimeError):
-    """A file was deleted or replaced while a crawl wrote to it."""
+    """A file was deleted or replaced while a crawl wrote to it, or after the bodies of pages were left in it."""
 
 
 class JournalMismatch(CentimeError):

@@ -26,6 +26,7 @@ from centime.shard.returning import look_sooner, may_return, next_look
 from centime.shard.state import ShardState
 from centime.shard.visit_rows import tidy_rows
 from centime.shard.wanting import sweep, take_filed, take_rows
+from centime.shard.weights.weighing import decide_due_templates, take_unfollowed, weighed
 from centime.store.record import Mark, Record
 
 VISITS_PER_ADVANCE = 64  # visits after which the ledger pays debts, because each call has a fixed cost
@@ -64,6 +65,7 @@ def apply_by(
     _pay(state, now, linking)
     file()
     use_evidence(state, shown)
+    decide_due_templates(state, visits)
     state.since_advance += len(visits)
     if state.since_advance >= VISITS_PER_ADVANCE:
         state.ledger.advance(THRESHOLD, state.since_advance * PAYMENTS_PER_VISIT)
@@ -89,6 +91,8 @@ def _pay(state: ShardState, now: float, visits: list[Visit]) -> None:
             rows.targets[rows.starts[place]] = folder
             rows.lengths[place] = 1
     pages = np.array([visit.page for visit in reading], dtype=np.int64)
+    take_unfollowed(state, reading)
+    rows = weighed(state, pages, rows)
     look_sooner(state, now, pages, rows)  # before the old rows are replaced
     take_rows(state, pages, rows)
     state.ledger.visit_many(pages, rows)

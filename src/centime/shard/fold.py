@@ -43,6 +43,7 @@ from centime.shard.returning import begin_looking
 from centime.shard.state import RULES, ShardState
 from centime.shard.transfers.exchanging import apply_batch, close_batch
 from centime.shard.wanting import apply_want, settle_interest
+from centime.shard.weights.weighing import apply_link_weights, decide_templates
 
 # kinds of frames, as the journal stores them
 SEEDED, VISITS, GRANTED, RETURNED, SETTLED, CONFIGURED, COMMANDED, DELIVERED, CLOCKED, BOUNDED = range(1, 11)
@@ -114,6 +115,7 @@ def configure(state: ShardState, now: float, settings: CrawlSettings) -> None:
     begins = settings.refreshes() and not state.settings.refreshes()
     state.apply_settings(settings)
     apply_want(state)
+    apply_link_weights(state)
     rebalance(state, now)
     if begins:
         begin_looking(state)
@@ -127,6 +129,7 @@ def bound(state: ShardState, frame: Bounded) -> None:
 
 def settle(state: ShardState, frame: Settled) -> None:
     """Pays debts until the error of a `Settled` frame is reached, or its number of payments."""
+    decide_templates(state)
     state.ledger.settle(error=frame.error, payments=frame.payments)
     settle_interest(state, frame.error)
     queueing.reorder(state)

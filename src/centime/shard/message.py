@@ -16,6 +16,7 @@ import numpy as np
 
 from centime.change.advice import NO_ADVICE, Advice
 from centime.change.seen import Seen
+from centime.fetch.address_leases import AddressLease
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.shard.people.subscriptions import Subscription, Watched
@@ -52,6 +53,12 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     doubt: bool = False  # an answer that the page is unchanged (304) is checked by another request
     noarchive: bool = False  # the page asked not to be archived
     skips_hook: bool = False  # `on_page` is not called, because it ended fetchers for this page
+
+
+class AddressesAsked(msgspec.Struct, frozen=True, gc=False):
+    """Addresses that a fetcher asks for, with their delays."""
+
+    addresses: dict[str, float]
 
 
 class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True):
@@ -106,6 +113,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     target: str = ""  # where the page moved to for good
     hubs: tuple[str, ...] = ()  # the topic of a feed and the hubs that tell of its changes
     foreign: bool = False  # imported: `digest` and `signature` are those of another program
+    unfollowed: bytes = b""  # those of `links` (uint64) that ask not to be followed, if they have a weight of their own
 
 
 TEXT_FOLLOWS = 128
@@ -256,12 +264,19 @@ pack = msgspec.msgpack.Encoder().encode
 unpack_leases = msgspec.msgpack.Decoder(list[Lease]).decode
 unpack_visit = msgspec.msgpack.Decoder(Visit).decode
 unpack_batch = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-unpack_note = msgspec.msgpack.Decoder(PageId | str).decode  # the number of a page, or what is wrong
+# the number of a page, what is wrong, or addresses
+unpack_note = msgspec.msgpack.Decoder(PageId | str | AddressesAsked).decode
+unpack_grants = msgspec.msgpack.Decoder(dict[str, AddressLease]).decode
 
 
 def is_visit(packed: bytes) -> bool:
     """Whether a part of a batch is a visit; otherwise it is a note."""
     return packed[0] in _ARRAYS
+
+
+def are_grants(packed: bytes) -> bool:
+    """Whether a message to a fetcher has leases of addresses; otherwise it has leases of pages."""
+    return packed[0] not in _ARRAYS
 
 
 _ARRAYS = frozenset([*range(0x90, 0xA0), 0xDC, 0xDD])  # first bytes of arrays in msgpack

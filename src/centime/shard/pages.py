@@ -240,7 +240,7 @@ class KnownPages:
             visits=(before.visits if before else 0) + 1,
             changes=(before.changes if before else 0) + (Mark.CHANGED in marks),
             wire_bytes=min(visit.wire_bytes, 2**32 - 1),
-            body_bytes=before.body_bytes if same and before is not None else visit.body_bytes,
+            body_bytes=before.body_bytes if same and before is not None else min(visit.body_bytes, 2**32 - 1),
             latency_milliseconds=min(int(visit.seconds * 1000), 2**32 - 1),
             links=before.links if same and before is not None else len(visit.links) // 8,
             redirect=redirect,

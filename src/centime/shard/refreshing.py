@@ -8,9 +8,10 @@
 A part of the shard's state: time is an argument, and everything follows from the calls made.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from math import nan
 from typing import Any
 
@@ -22,7 +23,7 @@ from centime.frontier.timers import Timers
 from centime.model.ids import HostId, PageId, page_ids
 from centime.model.outcome import Outcome, Presence
 from centime.model.row_batch import Pages
-from centime.refresh.beats import ENOUGH, Beat, due_beats, update_beat, without_beat
+from centime.refresh.beats import ENOUGH, Beat, Commonness, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
 from centime.refresh.learning.credit import frequency_verdict, period_of_max_age, verified, weight
 from centime.refresh.learning.dates import observe, reliable, stood, verdict_of
@@ -39,6 +40,7 @@ from centime.store.record import Mark, Record
 from centime.store.records import Records
 
 MOST_INSPECTED = 4_096  # pages due in one call: more are returned over several calls
+_READ = (int(Outcome.READ), int(Outcome.UNCHANGED))
 HISTORY = 400  # visits in which a rhythm is searched at most
 JUDGED_AFTER = 8  # visits, after which a published period is compared with the observed changes
 ANY_HOST = np.array([-1])  # stands for all hosts together
@@ -73,6 +75,7 @@ class Refreshing:
         self.beats: dict[PageId, Beat] = {}
         self.spending = Spending()
         self.mortality = Mortality()
+        self.commonness = Commonness()
         self.configure(settings)
 
     def configure(self, settings: CrawlSettings) -> None:
@@ -144,7 +147,8 @@ class Refreshing:
         )
         for one, verdict in zip(observed, verdicts, strict=True):
             reads = partial(reads_of, records, one.visit.page, ENOUGH)
-            update_beat(self.beats, self.moments, one.visit.page, one.record.time, verdict, one.record.changes, reads)
+            page, record = one.visit.page, one.record
+            update_beat(self.beats, self.moments, page, record.time, verdict, record.changes, reads, self.commonness)
 
     def _count_deaths(self, filed: Sequence[Filed]) -> None:
         """Counts pages that are gone, and how long the others were seen to live (`refresh/learning/mortality.py`)."""
@@ -323,6 +327,7 @@ class Refreshing:
             kept |= {f"{name}_{title}": array for title, array in heap.state()[1].items()}
         kept["spending"] = np.frombuffer(msgspec.msgpack.encode(self.spending), dtype=np.uint8)
         kept["mortality"] = np.frombuffer(msgspec.msgpack.encode(self.mortality), dtype=np.uint8)
+        kept["commonness"] = np.frombuffer(msgspec.msgpack.encode(self.commonness), dtype=np.uint8)
         kept["beats"] = np.frombuffer(msgspec.msgpack.encode(self.beats), dtype=np.uint8)
         return {"book": facts}, kept
 
@@ -342,6 +347,8 @@ class Refreshing:
         made.spending = msgspec.msgpack.decode(arrays["spending"].tobytes(), type=Spending)
         if "mortality" in arrays:  # a snapshot of an older format lacks it
             made.mortality = msgspec.msgpack.decode(arrays["mortality"].tobytes(), type=Mortality)
+        if "commonness" in arrays:  # the same
+            made.commonness = msgspec.msgpack.decode(arrays["commonness"].tobytes(), type=Commonness)
         made.beats = msgspec.msgpack.decode(arrays["beats"].tobytes(), type=dict[PageId, Beat])
         return made
 
@@ -361,16 +368,31 @@ def _is_closed(record: Record) -> bool:
     return not (outcome.present or outcome.redirect or outcome.transient or denied_now)
 
 
-def reads_of(records: Records, page: PageId, enough: int) -> tuple[npt.NDArray[np.float64], Flags]:
-    """When a page was read at its last visits, and whether each read found a change. The visits back to the change
-    number `enough` suffice.
+def reads_of(records: Records, page: PageId, enough: int, most: int = HISTORY) -> tuple[npt.NDArray[np.float64], Flags]:
+    """When a page was read at its last visits, `most` of them, and whether each read found a change. The visits back to
+    the change number `enough` suffice.
     """
     times: list[float] = []
     changed: list[bool] = []
-    for number, record in enumerate(records.history(page)):
-        if number == HISTORY or sum(changed) == enough:
+    changes = 0
+    for head in islice(records.head_history(page), HISTORY):
+        if changes == enough:
             break
-        if record.outcome in (Outcome.READ, Outcome.UNCHANGED):
-            times.append(record.time)
-            changed.append(Mark.CHANGED in record.marks)
+        if head["outcome"] in _READ:
+            times.append(float(head["time"]))
+            changed.append(bool(head["marks"] & Mark.CHANGED))
+            changes += changed[-1]
     return np.array(times[::-1]), np.array(changed[::-1], dtype=np.bool_)
+
+
+def reads_of_many(records: Records, pages: Pages, most: int) -> Iterator[tuple[npt.NDArray[np.float64], Flags]]:
+    """The same of each of many pages, from its last `most` visits."""
+    levels = list(records.head_histories(pages, most))
+    if not levels:
+        return
+    heads = np.stack(levels[::-1])
+    seen = np.isin(heads["outcome"], _READ) & (heads["time"] > 0.0)
+    times, changed = heads["time"], (heads["marks"] & int(Mark.CHANGED)) != 0
+    for place in range(len(pages)):
+        read = seen[:, place]
+        yield times[read, place], changed[read, place]

@@ -30,6 +30,7 @@ from centime.shard.politeness import HostPoliteness
 from centime.shard.refreshing import Refreshing
 from centime.shard.requisites import Requisites
 from centime.shard.transfers.transfers import Transfers
+from centime.shard.weights.link_kinds import LinkKinds
 from centime.store.link_rows import DiskRows
 
 LEASE_SECONDS = 600.0
@@ -71,6 +72,7 @@ class ShardState:
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
         self.all_paid = False
         self.interest = None if settings.want is None else Interest(want_of(settings.want), settings.damping)
+        self.link_kinds = None if settings.link_weight is None else LinkKinds(settings.link_weight)
         self.settings = settings
         self.use_ledger(ledger)
         self.apply_settings(settings)

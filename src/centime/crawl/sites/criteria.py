@@ -23,7 +23,7 @@ from centime.crawl.report.top import importance_of_ranked
 from centime.crawl.report.visits import PRESENT, REDIRECTS, are_present, last_found
 from centime.crawl.search.newest import StoredBodies
 from centime.crawl.sites.ranked import ranked_sites
-from centime.model.errors import DamagedFile
+from centime.model.errors import DamagedFile, FileGone
 from centime.model.ids import PageId
 from centime.model.outcome import PageKind
 from centime.parse.document import read_document
@@ -229,7 +229,7 @@ def _said(bodies: StoredBodies, page: PageId, url: str) -> tuple[str, str]:
         return "", ""
     try:
         data, content_type = bodies.read(body)
-    except (DamagedFile, OSError):
+    except (DamagedFile, FileGone, OSError):
         return "", ""
     read = read_document(data, url=url, content_type=content_type)
     return " ".join(read.title.split()), read.language.partition("-")[0].strip().lower()[:8]

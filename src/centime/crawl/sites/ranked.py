@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from centime.crawl.report.graph import LinkedPages, crawl_graph
+from centime.crawl.report.graph import LinkedPages, link_graph
 from centime.crawl.report.sorting import first_by
 from centime.discover.canonical import canonical
 from centime.graphs.names import NameTable, PageNames
@@ -50,12 +50,21 @@ class RankedSites:
 def ranked_sites(linked: LinkedPages, damping: float, by: str = "site") -> RankedSites:
     """The sites of all pages of a crawl; BadInput if it knows no page."""
     check_by(by)
-    named = crawl_graph(linked)
-    assert named.names is not None
-    site_of, names = sites_of(named.names, SITES[by])
-    graph = joined(named.graph, site_of, len(names))
+    pages, _ = link_graph(linked)
+    site_of, names = _sites_of_pages(linked, by)
+    graph = joined(pages, site_of, len(names))
     scores = pagerank(graph, damping=damping, error=ERROR)
     return RankedSites(names, site_of, graph, scores.scores, scores.certified_error)
+
+
+def _sites_of_pages(linked: LinkedPages, by: str) -> tuple[Targets, PageNames]:
+    """The site of each page, and the names of the sites that have pages."""
+    if linked.hosts is None:
+        return sites_of(PageNames.of([url for some in linked.urls() for url in some]), SITES[by])
+    hosts = linked.hosts()
+    with_pages, host_of = np.unique(hosts.of_pages, return_inverse=True)
+    site_of_host, names = sites_of(PageNames.of([hosts.names[host] for host in with_pages.tolist()]), SITES[by])
+    return site_of_host[host_of], names
 
 
 def top_sites(linked: LinkedPages, damping: float, count: int) -> dict[str, Any]:
