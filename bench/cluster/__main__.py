@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench.cluster.budgets import budgets
 from bench.cluster.figures import entries, levels, memory, rate, transfers
+from bench.cluster.hosts import hosts
 from bench.cluster.nodes import nodes
 from bench.cluster.ranking import ranking
 from bench.cluster.real import real
@@ -45,7 +46,19 @@ def crashes(wanted: int, first: int) -> Iterator[Figure]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.cluster", description=__doc__)
-    parts = ("levels", "transfers", "entries", "memory", "rate", "budgets", "crashes", "real", "nodes", "ranking")
+    parts = (
+        "levels",
+        "transfers",
+        "entries",
+        "memory",
+        "rate",
+        "budgets",
+        "crashes",
+        "real",
+        "nodes",
+        "hosts",
+        "ranking",
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"which: {', '.join(parts)} (default: all)")
     parser.add_argument("--graph", type=Path, help="a real link graph beside the generated ones")
     parser.add_argument("--crashes", type=int, default=CRASHES, help=f"how many to simulate (default: {CRASHES})")
@@ -67,6 +80,7 @@ def main() -> int:
             "crashes": lambda: crashes(chosen.crashes, chosen.seed),
             "real": lambda: real(chosen.faults, chosen.seed),
             "nodes": nodes,
+            "hosts": hosts,
             "ranking": lambda: ranking(chosen.graph),
         },
         chosen.parts or parts,

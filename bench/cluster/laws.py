@@ -4,7 +4,7 @@ once          the batches that a partition has applied are those that their send
 kept          an acknowledged batch is not lost
 money         every unit of every partition is accounted for, proxies and channels included
 certificate   the certificate of reports of any moments is at least the true error
-politeness    no host is contacted twice within its delay, whoever contacts it
+politeness    no host is contacted twice within its delay, and no address, whoever contacts it
 ownership     every page is in the partition that owns it
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bench.cluster.node import DELAY, Node
+from bench.cluster.node import ADDRESS_DELAY, DELAY, Node, address_of
 from centime.cluster.message import Sent
 from centime.ledger.accounts import PROXY
 from centime.ledger.certificate import Report, certified
@@ -139,7 +139,7 @@ class Log:
         # by sender and receiver: chain, and absolute and signed sum of all entries, by number
         self._closed: dict[tuple[int, int], dict[int, tuple[int, int, int]]] = defaultdict(lambda: {0: (0, 0, 0)})
         self._acknowledged: dict[tuple[int, int], int] = defaultdict(int)
-        self._contacted: dict[str, float] = {}
+        self._contacted: dict[str, float] = {}  # hosts and addresses
         self.batches = self.requests = 0
 
     def left(self, message: Sent) -> None:
@@ -178,4 +178,8 @@ class Log:
             if now - self._contacted.get(host, float("-inf")) < DELAY - CLOCK:
                 raise Broken(f"politeness: {host} at {self._contacted[host]:.2f} and at {now:.2f}")
             self._contacted[host] = now
+            address = address_of(url)
+            if now - self._contacted.get(address, float("-inf")) < ADDRESS_DELAY - CLOCK:
+                raise Broken(f"politeness: address {address} at {self._contacted[address]:.2f} and at {now:.2f}")
+            self._contacted[address] = now
             self.requests += 1

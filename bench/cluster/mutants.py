@@ -6,8 +6,10 @@ from bench.cluster.keeper import Copy, Keeper
 from bench.cluster.laws import Broken
 from bench.cluster.node import Node
 from bench.cluster.world import World
+from centime.cluster.addresses import AddressDesk, Holder
 from centime.cluster.exchange import Exchange
 from centime.cluster.message import Sent
+from centime.fetch.address_leases import AddressLease
 from centime.shard.fold import RECEIVED
 from centime.shard.message import Received
 from centime.shard.transfers.channel import Closed
@@ -49,12 +51,19 @@ class NoFence(Keeper):
         return False
 
 
+class GivesTwice(AddressDesk):
+    """Gives an address to everybody who asks."""
+
+    def grant(self, holder: Holder, address: str, delay: float, now: float) -> AddressLease:
+        return AddressDesk(now).grant(holder, address, delay, now)
+
+
 EXCHANGES: dict[str, type[Exchange]] = {
     "sends before it syncs": SendsEarly,
     "acknowledges before it syncs": AcknowledgesEarly,
     "applies a number twice": AppliesAgain,
 }
-MUTANTS = (*EXCHANGES, "stores what a zombie sends")
+MUTANTS = (*EXCHANGES, "stores what a zombie sends", "gives an address to two")
 
 
 def mutant_world(name: str, seed: int, room: Path, partitions: int = 2) -> World:
@@ -65,8 +74,9 @@ def mutant_world(name: str, seed: int, room: Path, partitions: int = 2) -> World
         def make_exchange(self) -> Exchange:
             return exchange(self.shard, self.incarnation)
 
-    keeper = Keeper if name in EXCHANGES else NoFence
-    return World(seed, room, partitions=partitions, make_node=Mutant, keeper=keeper)
+    keeper = NoFence if name == "stores what a zombie sends" else Keeper
+    desk = GivesTwice if name == "gives an address to two" else AddressDesk
+    return World(seed, room, partitions=partitions, make_node=Mutant, keeper=keeper, desk=desk)
 
 
 def caught(name: str, seed: int, room: Path, turns: int) -> str:

@@ -5,18 +5,29 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 from bench.cluster.keeper import Keeper
 from bench.cluster.web import Web
 from centime.cluster.exchange import Exchange
 from centime.cluster.message import Message
 from centime.crawl.engine.opening import open_writer
+from centime.fetch.address_leases import AddressLeases
+from centime.fetch.gate import Gate
+from centime.model.address import host_of
 from centime.model.errors import CentimeError
 from centime.processes.clock import RunClock
 from centime.shard.message import Lease, Returned
 
 DELAY = 1.0  # between two requests to a host
+ADDRESS_DELAY = 0.5  # between two requests to an address, whatever the hosts
+ADDRESSES = 4  # that all hosts share, of whatever partition
 TERM = 5.0  # seconds after its last word to the replica in which a node may contact hosts
+
+
+def address_of(url: str) -> str:
+    """The address of the host of a URL: hosts of all partitions share a few."""
+    return f"10.0.0.{crc32(host_of(url).encode()) % ADDRESSES}"
 
 
 class Node:
@@ -40,7 +51,10 @@ class Node:
         self.now = now
         self.stored_at = float("-inf")
         self.leases: list[Lease] = []  # durable, and not contacted yet
+        self.asks: list[str] = []  # addresses that it wants a lease of
+        self.addresses = AddressLeases(lambda: self.now, lambda address, delay: self.asks.append(address))
         self.visits: list[tuple[float, bytes]] = []  # under way, by the time at which they end
+        self._gate = Gate()
         self._open = ExitStack()
         given: dict[str, Any] = {"scope": "any", "delay": DELAY, "refresh-after": 20.0}
         given |= {"partition": partition, "partitions": partitions}
@@ -69,13 +83,22 @@ class Node:
         self.leases += leases
 
     def fetch(self, keeper: Keeper, web: Web, chance: Random) -> list[str]:
-        """Contacts the hosts of leased pages; returns their URLs."""
+        """Contacts the hosts of leased pages whose addresses it may contact; returns their URLs."""
         if self.leases and self.now >= self.stored_at + TERM:
             self.sync(keeper)  # it may have been frozen for long: is it still the one?
-        contacted = [lease.url for lease in self.leases]
+        contacted, waiting = [], []
         for lease in self.leases:
-            self.visits.append((self.now + chance.choice((0.05, 0.05, 0.5)), web.visit(lease, self.now, chance)))
-        self.leases = []
+            address = address_of(lease.url)
+            if self.now < self._gate.free_at(address):
+                waiting.append(lease)
+            elif self.addresses.pause(address, ADDRESS_DELAY, self.now) != 0:
+                self.asks.append(address)
+                waiting.append(lease)
+            else:
+                self._gate.hold(address, self.now + ADDRESS_DELAY, self.now)
+                contacted.append(lease.url)
+                self.visits.append((self.now + chance.choice((0.05, 0.05, 0.5)), web.visit(lease, self.now, chance)))
+        self.leases = waiting
         return contacted
 
     def record(self) -> None:

@@ -51,7 +51,7 @@ def nodes() -> Iterator[Figure]:
                 return visits
 
         log = place / "log"
-        turns = [(_cpu(partial(without, turn), log), _cpu(partial(on_nodes, turn), log)) for turn in range(TURNS)]
+        turns = [(cpu_of(partial(without, turn), log), cpu_of(partial(on_nodes, turn), log)) for turn in range(TURNS)]
         local, remote = (min(figures) for figures in zip(*turns, strict=True))
         yield Figure("CPU of a visit, local:2", 1e3 * local, "ms")
         yield Figure("CPU of a visit, two nodes", 1e3 * remote, "ms")
@@ -68,7 +68,7 @@ def _crawl(path: Path, seeds: list[str], cluster: str, token: Path | None = None
         return crawl.run_facts.visits
 
 
-def _cpu(work: Callable[[], int], log: Path) -> float:
+def cpu_of(work: Callable[[], int], log: Path) -> float:
     """Seconds of CPU for each visit that the work returns. It runs in a forked child without other threads, as the
     program does: with them every process of a crawl would be a new program, and import all again.
     """

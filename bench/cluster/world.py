@@ -8,6 +8,7 @@
     full           its disk has no room for a while: the process ends, and is started again
     slow           it does nothing for a while
     apart          two partitions do not reach each other for a while
+    coordinator    whoever grants addresses is started again, and remembers nothing
 
 A partition is opened elsewhere only when its old node may contact nobody any more (`TERM`). The laws (`laws.py`) are
 checked after every event. In the end everything heals, all that is unsent is sent, and every page of every partition
@@ -28,15 +29,18 @@ from tempfile import TemporaryDirectory
 from bench.cluster.keeper import Fenced, Keeper
 from bench.cluster.laws import Broken, Log, Seen, must_balance, must_be_settled, must_certify, seen
 from bench.cluster.network import Network
-from bench.cluster.node import TERM, Node
+from bench.cluster.node import ADDRESS_DELAY, TERM, Node, address_of
 from bench.cluster.web import Web
 from bench.faults.disk import Disk, Step
 from bench.faults.recorded import IGNORED, Recording
+from centime.cluster.addresses import TERM as ADDRESS_TERM
+from centime.cluster.addresses import AddressDesk
 from centime.cluster.message import Acknowledged, Sent
+from centime.fetch.address_leases import AddressLease
 from centime.model.errors import NoRoom, TransferBroken
 from centime.shard.transfers.exchanging import transfers_of
 
-FAULTS = ("killed", "power", "lost", "frozen", "moved", "full", "slow", "apart")
+FAULTS = ("killed", "power", "lost", "frozen", "moved", "full", "slow", "apart", "coordinator")
 ENDING = frozenset({"killed", "power", "lost", "frozen", "moved", "full"})  # those after which a partition is reopened
 WRITING = frozenset({"write", "allocate", "create", "make"})
 QUIET_TURNS = 40
@@ -60,6 +64,7 @@ class World:
         faults: float = 0.035,
         make_node: MakeNode = Node,
         keeper: type[Keeper] = Keeper,
+        desk: type[AddressDesk] = AddressDesk,
     ) -> None:
         self.chance = Random(f"cluster {seed}")
         self.room = room
@@ -70,6 +75,9 @@ class World:
         self._keeper = keeper(partitions)
         self._network = Network(self.chance, 0.1 if faults else 0.0, 0.1 if faults else 0.0)
         self._log = Log()
+        self._make_desk = desk
+        self._desk = desk(FIRST_TIME)
+        self._grants: list[tuple[float, Node, str, AddressLease]] = []  # on their way, with when they arrive
         self._now = FIRST_TIME
         self._incarnations = [0] * partitions
         self._full: dict[str, float] = {}  # folders without room, and until when
@@ -152,6 +160,17 @@ class World:
 
     def _lease(self, node: Node) -> None:
         node.lease(self._keeper)
+        node.asks += [address_of(lease.url) for lease in node.leases]
+        self._ask(node)
+
+    def _ask(self, node: Node) -> None:
+        """Asks for the addresses that a node wants."""
+        for address in dict.fromkeys(node.asks):
+            holder = node.partition, node.incarnation, 0
+            lease = self._desk.grant(holder, address, ADDRESS_DELAY, self._now)
+            if self.chance.random() < 0.9:  # otherwise the answer is lost
+                self._grants.append((self._now + self.chance.choice((0.0, 0.0, 0.3)), node, address, lease))
+        node.asks.clear()
 
     def _sync(self, node: Node) -> None:
         node.sync(self._keeper)
@@ -167,7 +186,11 @@ class World:
             self.counts["messages"] += 1
 
     def _contact(self, node: Node) -> None:
+        for grant in [one for one in self._grants if one[0] <= self._now and one[1] is node]:
+            self._grants.remove(grant)
+            node.addresses.grant({grant[2]: grant[3]})
         self._log.contacted(self._now, node.fetch(self._keeper, self._web, self.chance))
+        self._ask(node)
 
     def _saw(self, node: Node) -> None:
         """Remembers a report of durable frames, and checks a cut of reports of any moments."""
@@ -200,6 +223,8 @@ class World:
                 self._reopen(node, self._disk(copy.folder, copy.steps).image(ALL).files, ends=fault != "frozen")
             case "full":
                 self._full[node.path.name] = self._now + self.chance.choice((0.5, 3.0))
+            case "coordinator":
+                self._desk = self._make_desk(self._now + ADDRESS_TERM)
             case "slow":
                 self._slow[node.partition] = self._now + self.chance.choice((0.5, 3.0))
             case _:
@@ -210,7 +235,7 @@ class World:
         """A frozen node wakes up, and goes on as if nothing had happened."""
         zombie.now = self._now
         try:
-            self._log.contacted(self._now, zombie.fetch(self._keeper, self._web, self.chance))
+            self._contact(zombie)
             zombie.record()
             self._flush(zombie)
             zombie.sync(self._keeper)

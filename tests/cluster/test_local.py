@@ -7,7 +7,8 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
+from datetime import datetime
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -29,9 +30,10 @@ from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.ledger.certificate import certified
 from centime.model.address import partition_of
-from centime.model.errors import BadInput, BadSetting, InUse
+from centime.model.errors import BadInput, BadSetting, CentimeError, InUse
 from centime.model.ids import PageId
 from centime.shard.transfers.exchanging import transfers_of
+from centime.store.archives.captures import date_of, every_capture
 from tests.cluster.crawled import GIVEN, Crawled
 
 View = Callable[[Coordinator, float], None]
@@ -175,6 +177,56 @@ def test_a_partition_that_is_lost_with_its_disk_goes_on_from_its_replica(crawled
         visits = {url: len(list(records.history(PageId(page)))) for page, url in enumerate(urls_of(parts[1]))}
         assert {visits[url] for url in lost[0]} == {1}, "what the replica had was not visited again"
     assert check_any(tmp_path / "c").problems == []
+
+
+@pytest.mark.long
+def test_a_partition_whose_folder_is_deleted_under_its_process_goes_on_from_its_replica(
+    crawled: Crawled, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lost: list[int] = []
+
+    def lose(crawl: Coordinator, now: float) -> None:
+        standing = crawl.standing_of(1)
+        if not lost and standing is not None and standing.visits > 5:
+            lost.append(crawl.pids[1])
+            shutil.rmtree(tmp_path / "c" / "partitions" / "01")
+
+    assert run(crawled.seed, tmp_path / "c", lose, replicas=1, rate="60/s").startswith("everything known was read")
+    whys = [record.facts["why"] for record in caplog.records if record.msg == "a partition was lost"]  # type: ignore[attr-defined]
+    assert whys[0].startswith("its folder is gone")
+    must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
+    assert check_any(tmp_path / "c").problems == []
+
+
+@pytest.mark.long
+def test_a_partition_that_cannot_go_on_while_the_run_ends_does_not_hold_up_the_others(
+    crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "VIEW_SECONDS", 0.01)  # so that it sees the end before it is over
+    lost: list[int] = []
+
+    def lose(crawl: Coordinator, now: float) -> None:
+        if not lost and crawl.run_facts.ending:
+            lost.append(1)
+            shutil.rmtree(tmp_path / "c" / "partitions" / "01")
+
+    with pytest.raises(CentimeError, match=r"moved or deleted|is gone|No such file"):
+        run(crawled.seed, tmp_path / "c", lose, pages=30)
+    assert lost
+
+
+@pytest.mark.long
+def test_requests_to_an_address_that_hosts_of_all_partitions_share_are_its_delay_apart(
+    crawled: Crawled, tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"keep": "all", "workers": 4, "address-delay": 0.05}
+    run(crawled.seed, tmp_path / "c", **given)  # to the end: each partition has pages of its own
+    archives = [folder / "bodies" for folder in partition_folders(tmp_path / "c")]
+    moments = [(date_of(one, capture), one) for one in archives for capture in every_capture(one)]
+    times = sorted((datetime.fromisoformat(date).timestamp(), one) for date, one in moments)
+    pairs = list(pairwise(times))
+    assert min(after - before for (before, _), (after, _) in pairs) > 0.045
+    assert any(one != other for (_, one), (_, other) in pairs), "they take turns"
 
 
 @pytest.mark.long

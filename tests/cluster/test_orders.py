@@ -269,7 +269,7 @@ def test_every_url_of_a_publication_goes_to_one_partition_with_its_claims(
 
 def standing(budget: dict[str, float | None], known: int, *, idle: bool, refreshes: bool) -> Standing:
     counts: dict[str, Any] = dict.fromkeys(
-        ("number", "visits", "under_way", "pages", "closed", "applied", "frame", "to_name", "proxies"), 0
+        ("number", "time", "visits", "under_way", "pages", "closed", "applied", "frame", "to_name", "proxies"), 0
     )
     nothing_left = "nothing" if idle else ""
     return Standing(

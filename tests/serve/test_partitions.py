@@ -145,6 +145,8 @@ def test_the_cluster_page_shows_how_processes_are_while_a_crawl_runs(both: Asker
             process=23_628,
             incarnation=2,
             taken_over=number,
+            replica="1" if number else "",
+            lacks_bodies=number == 1,
             taken_over_at=NOW + 20_000.0 - 130.0 * number,
             why="its process died" if number else "",
         )
@@ -155,6 +157,7 @@ def test_the_cluster_page_shows_how_processes_are_while_a_crawl_runs(both: Asker
     try:
         found = both.get("/api/v1/crawls/cluster/cluster").json
         assert found["running"]
+        assert [row["replica"] for row in found["rows"]] == [None, "lacks bodies", "whole"]
         assert [(row["state"], row["taken_over"]) for row in found["rows"]] == list(zip(states, range(3), strict=True))
         wrong = both.get("/api/v1/crawls/cluster/overview", over="years").json["wrong"]  # not remembered yet
         assert "Partition 1 was taken over 2 minutes ago: its process died." in wrong

@@ -61,7 +61,7 @@ def cluster_run(
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
         _settings(None, given, partitions or USUAL_PARTITIONS, where)  # refuses before anything is written
-        _refuse_replicas(replicas or 0, cluster or USUAL_CLUSTER, _kept(given, "none"))
+        _refuse_replicas(replicas or 0, cluster or USUAL_CLUSTER)
     with open_cluster(path, partitions, USUAL_PARTITIONS, clock()) as folder:
         about = folder.about
         options = about.pending | dict(given)
@@ -71,11 +71,13 @@ def cluster_run(
         settings = _settings(folder, options, about.partitions, where)
         totals = totals_in(settings, options)
         before = {"most-memory": float(half_of_memory()), "workers": float(about.partitions)} | about.totals
-        keep = _kept(options, about.keep)
-        _refuse_replicas(copies, where_to, keep)
+        _refuse_replicas(copies, where_to)
         _refuse_other_place(path, about, where_to)
-        hosting, placement = _places(folder, where_to, copies, token_file, clock)
-        folder.keep(pending=options, seeds=words, totals=before | totals, cluster=where_to, replicas=copies, keep=keep)
+        known = Path(about.token_file) if about.token_file and token_file is None else token_file
+        hosting, placement = _places(folder, where_to, copies, known, clock)
+        folder.keep(pending=options, seeds=words, totals=before | totals, cluster=where_to, replicas=copies)
+        if token_file is not None:
+            folder.keep(token_file=str(token_file.absolute()))
         shared = {name: value for name, value in options.items() if name not in DIVIDED}
         yield Coordinator(
             folder, words, shared, settings, limits, hosting, placement, where=where, trust=trust, clock=clock
@@ -95,7 +97,9 @@ def _places(
         (replicas and about.copies) or none,
         lambda homes, copies: folder.keep(homes=homes, copies=copies),
     )
-    return RemoteNodes(cluster, read_token(token_file), about.id, clock), placement
+    nodes_there = RemoteNodes(cluster, read_token(token_file), about.id, clock)
+    folder.note = nodes_there.note
+    return nodes_there, placement
 
 
 def _words(seeds: Sequence[str]) -> list[str]:
@@ -104,11 +108,6 @@ def _words(seeds: Sequence[str]) -> list[str]:
     named = [(url, url in found.guessed, "") for url in found.urls]
     named += [(url, url in found.guessed, "sitemap:") for url in found.sitemaps]
     return [f"{kind}{url.removeprefix('https://') if guessed else url}" for url, guessed, kind in named]
-
-
-def _kept(given: Mapping[str, Any], before: str) -> str:
-    """What the partitions store."""
-    return str(given.get("keep") or ("versions" if given.get("continuous") is True else before))
 
 
 def _refuse_other_place(path: Path, about: About, cluster: str) -> None:
@@ -130,10 +129,8 @@ def _settings(folder: ClusterFolder | None, given: Mapping[str, Any], partitions
     return settings
 
 
-def _refuse_replicas(replicas: int, cluster: str, keep: str) -> None:
+def _refuse_replicas(replicas: int, cluster: str) -> None:
     if replicas not in (0, 1):
         raise BadSetting(f"replicas: there is none or 1, not {replicas}")
     if replicas and nodes_of(cluster) == 1:
         raise BadSetting("replicas: a replica is kept by another node; give --cluster local:2 or more")
-    if replicas and keep != "none":
-        raise BadSetting("replicas: stored bodies have no replica yet; give --keep none, or no --replicas")

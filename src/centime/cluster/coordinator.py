@@ -80,7 +80,7 @@ class Coordinator:
         self.run_facts = Run(self._clock())
         self._stop = 0
         self._stopped_at = 0.0
-        self._closing = False
+        self._closing = self._hurried = False
         self._round = 0
         self._round_at = self._facts_at = 0.0
         self._quiet: tuple[int, int] | None = None  # closed and applied batches of a round in which nothing was left
@@ -155,7 +155,7 @@ class Coordinator:
     @property
     def bytes_between_nodes(self) -> Mapping[str, int]:
         """The bytes of messages between processes of different nodes: batches with their acknowledgements, what
-        journals grow by for their replicas, and copies that make a replica the same again.
+        journals grow by for their replicas, stored bodies, and copies that make a replica the same again.
         """
         return self._hub.between_nodes
 
@@ -254,7 +254,17 @@ class Coordinator:
     # ---- rounds
 
     def _pause(self) -> float:
+        """How long to wait for a message: until the next round, or for the answers to this one."""
+        if not self._is_answered:
+            return VIEW_SECONDS
         return max(0.0, min(VIEW_SECONDS, self._round_at + self._round_seconds - self._clock()))
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether all partitions that run are open, and have answered this round."""
+        running = [member for member in self.members if member.ended is None]
+        has_begun = not self._round or all(one.standing and one.standing.number == self._round for one in running)
+        return has_begun and all(member.is_open for member in running)
 
     @property
     def _round_seconds(self) -> float:
@@ -269,9 +279,10 @@ class Coordinator:
                 self._stop_all(STOPPED)
             elif self._limits.seconds is not None and now - self.run_facts.started >= self._limits.seconds:
                 self._stop_all(f"the {self._limits.seconds:g} seconds are over")
-        elif self._stop > 1 and not self._closing:
-            self._stop_all(self.run_facts.ending, at_once=True)
-            self._close()
+        elif self._stop > 1 or (self._stop and self._closing and self.run_facts.ending != STOPPED):
+            self._hurry()
+        elif self._stop and self.run_facts.ending != STOPPED:
+            self._close()  # the pages are read; whoever stops it then does not want to wait for debts
         if self._stopped_at and now - self._stopped_at > SILENCE_SECONDS:
             raise CentimeError(f"{self._folder.path}: a partition does not end; the same command continues the crawl")
         running = [member for member in self.members if member.ended is None]
@@ -282,11 +293,9 @@ class Coordinator:
                 why = f"its process neither answered nor worked for {FROZEN_SECONDS:g} seconds"
                 for lost, event in self._hub.lost(member, why):
                     self._take(lost, event)
+        if now < self._round_at + self._round_seconds or not self._is_answered:
+            return
         running = [member for member in self.members if member.ended is None]
-        if now < self._round_at + self._round_seconds or not all(member.is_open for member in running):
-            return
-        if self._round and not all(one.standing and one.standing.number == self._round for one in running):
-            return
         if self._round:
             self._conclude([one.standing for one in running if one.standing], now)
         self._begin_round(running, now)
@@ -369,25 +378,31 @@ class Coordinator:
         if self._certificate.error <= FINAL_ERROR or self._still > STILL_ROUNDS:
             self._close()
 
-    def _stop_all(self, reason: str, *, at_once: bool = False) -> None:
+    def _stop_all(self, reason: str) -> None:
         if not self.run_facts.ending:
             self.run_facts.ending = reason
             self._stopped_at = self._clock()
             self._hub.is_ending = True
-        elif not at_once:
-            return
+            self._order(Stop(reason))
+        if any(member.ended is not None for member in self.members):
+            self._close()  # the others cannot settle without it, also if the run was ending already
+
+    def _hurry(self) -> None:
+        """Lets all end without waiting for anything; once."""
+        if not self._hurried:
+            self._hurried = True
+            self._order(Stop(self.run_facts.ending, at_once=True))
+            self._close()
+
+    def _order(self, message: Stop | Close) -> None:
         for member in self.members:
             if member.ended is None:
-                member.order(Stop(self.run_facts.ending, at_once))
-        if any(member.ended is not None for member in self.members):
-            self._close()  # the others cannot settle without it
+                member.order(message)
 
     def _close(self) -> None:
         if not self._closing:
             self._closing = True
-            for member in self.members:
-                if member.ended is None:
-                    member.order(Close())
+            self._order(Close())
 
     # ---- what is divided
 
@@ -426,6 +441,8 @@ class Coordinator:
                 taken_over=member.incarnation - self._first_incarnations[member.partition],
                 taken_over_at=self._takeovers.get(member.partition, (0.0, ""))[0],
                 why=self._takeovers.get(member.partition, (0.0, ""))[1],
+                replica=self._hub.copy_of(member),
+                lacks_bodies=member.standing is not None and member.standing.lacks_bodies,
             )
             for member in self.members
         ]

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import structs
@@ -39,23 +39,19 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     """The content of `cluster.json`."""
 
     format: int = FORMAT
+    version: int = 0  # of this file: raised whenever it is written
     partitions: int
     created: float
     id: str = ""  # names the crawl on the disks of other machines
     cluster: str = USUAL_CLUSTER  # where the partitions ran last
+    token_file: str = ""  # with which they were reached there, if they are on other machines
     replicas: int = 0
     incarnations: list[int] = []
     totals: dict[str, float | None] = {}  # options that are divided among the partitions
     pending: dict[str, Any] = {}  # options that some partitions may not have yet
     seeds: list[str] = []  # the same
-    keep: str = "none"  # what they store
     homes: list[str] = []  # on other machines: the node that has the folder of each partition
     copies: list[str] = []  # and the one that has its replica
-
-    @property
-    def moves(self) -> bool:
-        """Whether partitions may move to another node: stored bodies do not."""
-        return self.keep == "none"
 
 
 def nodes_of(cluster: str) -> int | None:
@@ -90,14 +86,32 @@ def partition_folders(path: Path) -> list[Path]:
 def read_about(path: Path) -> About:
     """What `cluster.json` says."""
     try:
-        about = msgspec.json.decode(read_file(path / CLUSTER), type=About)
+        return decode_about(read_file(path / CLUSTER), path / CLUSTER)
     except FileNotFoundError as missing:
         raise BadInput(f"{path}: this is not a crawl in partitions (there is no {CLUSTER})") from missing
+
+
+def decode_about(data: bytes, file: Path) -> About:
+    """What a `cluster.json` says; `file` names it in errors."""
+    try:
+        about = msgspec.json.decode(data, type=About)
     except (msgspec.DecodeError, ValueError) as trouble:
-        raise DamagedFile(f"{path / CLUSTER}: damaged, or not written by Centime: {trouble}") from trouble
+        raise DamagedFile(f"{file}: damaged, or not written by Centime: {trouble}") from trouble
     if about.format > FORMAT:
-        raise NewFormat(f"{path}: this cluster has format {about.format}; this version reads {FORMAT}")
+        raise NewFormat(f"{file}: this cluster has format {about.format}; this version reads {FORMAT}")
     return about
+
+
+def encode_about(about: About) -> bytes:
+    """The text of a `cluster.json`."""
+    return msgspec.json.format(msgspec.json.encode(about), indent=1) + b"\n"
+
+
+class Note(Protocol):
+    """Takes a version of `cluster.json`; `at_once` says that something depends on it."""
+
+    def __call__(self, version: int, data: bytes, *, at_once: bool) -> None:
+        """Keeps it."""
 
 
 class ClusterFolder:
@@ -106,6 +120,7 @@ class ClusterFolder:
     def __init__(self, path: Path, about: About) -> None:
         self.path = path
         self.about = about
+        self.note: Note = _nobody  # told of every version: other machines keep copies
 
     def folder_of(self, partition: int) -> Path:
         """The crawl folder of a partition."""
@@ -113,8 +128,10 @@ class ClusterFolder:
 
     def keep(self, **changes: Any) -> None:
         """Writes new values to `cluster.json`."""
-        self.about = structs.replace(self.about, **changes)
-        replace_file(self.path / CLUSTER, msgspec.json.format(msgspec.json.encode(self.about), indent=1) + b"\n")
+        self.about = structs.replace(self.about, version=self.about.version + 1, **changes)
+        data = encode_about(self.about)
+        replace_file(self.path / CLUSTER, data)
+        self.note(self.about.version, data, at_once="homes" in changes or "copies" in changes)
 
     def next_incarnation(self, partition: int) -> int:
         """A number for a process of a partition that no earlier one had; kept before it is returned."""
@@ -122,6 +139,10 @@ class ClusterFolder:
         incarnations[partition] += 1
         self.keep(incarnations=incarnations)
         return incarnations[partition]
+
+
+def _nobody(version: int, data: bytes, *, at_once: bool) -> None:
+    """Keeps no copy."""
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from pathlib import Path
 from socket import socket
 from typing import Protocol
 
-from centime.cluster import keeper, partition
+from centime.cluster import partition
 from centime.cluster.order import Begin, pack
 from centime.cluster.process import LocalProcess, Process
+from centime.cluster.replicas import keeper
 from centime.files.disk import make_folder
 from centime.store.folder import is_crawl
 
@@ -101,7 +102,9 @@ class LocalNodes:
     def start_keeper(self, node: str, others: Iterable[socket]) -> Process:
         """Starts the process that keeps replicas."""
         make_folder(self._path / "replicas")
-        return LocalProcess("centime.cluster.keeper", keeper.main, str(self._path / "replicas").encode(), others)
+        return LocalProcess(
+            "centime.cluster.replicas.keeper", keeper.main, str(self._path / "replicas").encode(), others
+        )
 
     def drop(self, node: str, partition: int) -> None:
         """There is one folder of each partition."""

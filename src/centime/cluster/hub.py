@@ -7,8 +7,8 @@ too, and partitions then ask it what it has.
 
     a copy moves        the partition is told to look at another keeper. Until that one has all frames nothing leaves,
                         and the copy before still counts
-    a partition moves   first its copy does; then its process is killed, and the copy becomes the partition. The keeper
-                        stores nothing of the older process any more
+    a partition moves   first its copy does, with all stored bodies; then its process is killed, and the copy becomes
+                        the partition. The keeper stores nothing of the older process any more
     a node is lost      its partitions go on from their copies; without one they wait for the node to come back
 
 Over 400 lines: which message may leave depends on the processes, copies and moves of the moment, all of them kept here.
@@ -25,17 +25,43 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from centime.cluster.addresses import TERM, AddressDesk
 from centime.cluster.folder import ClusterFolder
 from centime.cluster.hosting import Hosting
-from centime.cluster.keeper import Restore, Restored
-from centime.cluster.keeper import unpack_answer as unpack_from_keeper
 from centime.cluster.member import Member
 from centime.cluster.message import Acknowledged, Sent
 from centime.cluster.nodes.token import NotAdmitted
-from centime.cluster.order import Answer, Begin, Carried, Ended, Failed, Opened, Resume, Standing, pack, unpack_answer
+from centime.cluster.order import (
+    AddressesGranted,
+    AddressesWanted,
+    Answer,
+    Begin,
+    Carried,
+    Ended,
+    Failed,
+    Opened,
+    Resume,
+    Standing,
+    pack,
+    unpack_answer,
+)
 from centime.cluster.placement import NOWHERE, Placement
 from centime.cluster.process import NoProcess, Process
-from centime.cluster.replica import Copied, Dropped, Look, Stored, Tail
+from centime.cluster.replicas.keeper import Restore, Restored
+from centime.cluster.replicas.keeper import unpack_answer as unpack_from_keeper
+from centime.cluster.replicas.said import (
+    Body,
+    Copied,
+    Dropped,
+    IsWhole,
+    Kept,
+    Look,
+    Rows,
+    Stored,
+    Tail,
+    ToKeeper,
+    Whole,
+)
 from centime.model.errors import CentimeError
 from centime.processes.open_files import raise_limit
 
@@ -43,6 +69,13 @@ MOST_RESTARTS = 1_000
 RETURN_SECONDS = 60.0  # for which a partition waits for its only node
 ARRANGE_SECONDS = 0.5  # between two looks at the nodes
 _log = logging.getLogger("centime.cluster")
+KINDS: dict[type, str] = {
+    Tail: "tails",
+    Stored: "tails",
+    Body: "bodies",
+    Rows: "bodies",
+    Kept: "bodies",
+}  # of bytes between nodes
 READ_WRITE = selectors.EVENT_READ | selectors.EVENT_WRITE
 
 
@@ -93,7 +126,9 @@ class Hub:
         self._opened: set[int] = set()  # partitions that were open in this run
         self._waiting: dict[int, float] = {}  # partitions without a process, and since when
         self._following: dict[int, Following] = {}
+        self._moving: dict[int, str] = {}  # partitions whose copies have all frames, but maybe not all bodies yet
         self._arranged_at = 0.0
+        self._addresses = AddressDesk(now() + (TERM if folder.about.incarnations else 0.0))
         self.is_ending = False  # nothing moves any more
         self.members: list[Member] = []
         self.keepers: dict[str, KeeperProcess] = {}
@@ -147,7 +182,8 @@ class Hub:
 
     def lost(self, member: Member, why: str = "its process died") -> Iterator[Event]:
         """Replaces the process of a partition, which has died or does not answer."""
-        if member.ended is not None or member is not self.members[member.partition]:
+        has_process = member is self.members[member.partition] and member.partition not in self._waiting
+        if member.ended is not None or not has_process:
             return
         member.why_lost = why
         facts = {
@@ -189,9 +225,13 @@ class Hub:
                     self.between_nodes["batches"] += len(packed)
                 if receiver.ended is None:
                     receiver.process.say(packed)
-            case Look() | Copied() | Dropped() | Tail():
-                self.between_nodes["tails" if isinstance(message, Tail) else "copies"] += len(packed)
+            case Look() | Copied() | Dropped() | Tail() | Body() | Rows() | Whole():
+                self.between_nodes[KINDS.get(type(message), "copies")] += len(packed)
                 self._to_keeper(member, message, packed)
+            case AddressesWanted(fetcher, wanted):
+                holder, now = (member.partition, member.incarnation, fetcher), self._now()
+                leases = {name: self._addresses.grant(holder, name, delay, now) for name, delay in wanted.items()}
+                member.order(AddressesGranted(fetcher, leases))
             case Standing():
                 member.standing = message
                 member.last = message if message.facts is not None else member.last
@@ -202,12 +242,14 @@ class Hub:
                 member.is_open = True
                 self._opened.add(member.partition)
                 yield member, message
+            case Failed(sentence=sentence) if self._has_only_copy(member.partition):
+                yield from self.lost(member, f"its folder is gone: {sentence}")
             case Failed() | Ended():
                 member.ended = message if isinstance(message, Ended) else Ended([])
                 self._selector.unregister(member.process)
                 yield member, message
 
-    def _to_keeper(self, member: Member, message: Look | Copied | Dropped | Tail, packed: bytes) -> None:
+    def _to_keeper(self, member: Member, message: ToKeeper, packed: bytes) -> None:
         """Carries a part of a replica; what was meant for the keeper before is dropped, for the next one begins."""
         following = self._following.get(member.partition)
         if following is not None and isinstance(message, Look):
@@ -219,7 +261,7 @@ class Hub:
 
     def _take_from_keeper(self, keeper: KeeperProcess, packed: bytes) -> Iterator[Event]:
         answer = unpack_from_keeper(packed)
-        self.between_nodes["tails" if isinstance(answer, Stored) else "copies"] += len(packed)
+        self.between_nodes[KINDS.get(type(answer), "copies")] += len(packed)
         member = self.members[answer.partition]
         if isinstance(answer, Restored):
             if answer.trouble:
@@ -238,7 +280,11 @@ class Hub:
                 if before not in (NOWHERE, keeper.node):
                     self._hosting.drop_copy(before, member.partition)
                 del self._following[member.partition]
-                if following.moves and not self.is_ending:
+                if following.moves:
+                    self._moving[member.partition] = keeper.node
+            elif isinstance(answer, IsWhole) and self._moving.get(member.partition) == keeper.node:
+                del self._moving[member.partition]
+                if not self.is_ending:
                     self._end(member)
                     self._waiting[member.partition] = self._now()
                     self._restore(member)
@@ -264,14 +310,11 @@ class Hub:
                 self._protect(member)
         if self.is_ending:
             return
-        if not self._waiting and not self._following and all(one.is_open for one in self.members):
+        is_settled = not self._waiting and not self._following and not self._moving
+        if is_settled and all(one.is_open for one in self.members):
             move = self._placement.next_move(self._usable, self._hosting.leaving())
-            if move is not None and self._can_move:
+            if move is not None:
                 self._follow(self.members[move[0]], Following(move[1], moves=True))
-
-    @property
-    def _can_move(self) -> bool:
-        return self._folder.about.moves
 
     def _lose(self, node: str) -> Iterator[Event]:
         keeper = self.keepers.pop(node, None)
@@ -279,6 +322,7 @@ class Hub:
             self._forget(keeper.process)
         for partition in [number for number, one in self._following.items() if one.node == node]:
             del self._following[partition]
+        self._moving = {number: to for number, to in self._moving.items() if to != node}
         for member in list(self.members):
             if member.is_lost and self._placement.copies[member.partition] == node:
                 member.is_lost = False  # the node that was to make its folder; it waits again
@@ -342,6 +386,10 @@ class Hub:
     def _has_crawl(self, partition: int) -> bool:
         return self._hosting.has_crawl(self._placement.homes[partition], partition)
 
+    def _has_only_copy(self, partition: int) -> bool:
+        """Whether the folder of a partition is gone while a copy of it is there."""
+        return self._placement.copies[partition] in self._hosting.there() and not self._has_crawl(partition)
+
     def _start(self, partition: int) -> Member:
         """Starts the process of a partition at its home; where that fails, the node is about to be lost."""
         home = self._placement.homes[partition]
@@ -355,6 +403,8 @@ class Hub:
                 self._following[partition] = Following(node)
             else:
                 self._go_without(partition)
+        elif not replicated:
+            self._go_without(partition)  # a copy that was made for a move
         begin = self._begin(partition)
         ahead = self._hosting.ahead(home)
         begin = structs.replace(
@@ -396,6 +446,10 @@ class Hub:
         """The node that runs a partition."""
         return self._placement.homes[member.partition]
 
+    def copy_of(self, member: Member) -> str:
+        """The node that keeps the replica of a partition; empty if there is none."""
+        return self._placement.copies[member.partition]
+
     def _replace(self, keeper: KeeperProcess) -> None:
         """Starts a keeper again that has died."""
         self._forget(keeper.process)
@@ -427,6 +481,7 @@ class Hub:
 
     def _end(self, member: Member) -> None:
         self._following.pop(member.partition, None)
+        self._moving.pop(member.partition, None)
         member.is_open = False
         self._forget(member.process)
 

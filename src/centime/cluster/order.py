@@ -4,6 +4,7 @@ partitions (`message.py`), which the coordinator carries.
     Begin, then Opened or Failed            a process opens its partition
     Round, then Standing                    asked of all partitions; the next round begins when all have answered
     Command, then Carried                   what a person has ordered (`post.py`); the answer when it is in the journal
+    AddressesWanted, then AddressesGranted  before addresses are contacted
     Stop, Close, then Ended                 no further pages; then, when all debts are paid, the end
 """
 
@@ -12,7 +13,8 @@ from typing import Any
 import msgspec
 
 from centime.cluster.message import Acknowledged, Sent
-from centime.cluster.replica import FromKeeper, ToKeeper
+from centime.cluster.replicas.said import FromKeeper, ToKeeper
+from centime.fetch.address_leases import AddressLease
 from centime.ledger.accounts import Sums
 from centime.ledger.certificate import Report
 
@@ -102,6 +104,7 @@ class Standing(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="
     """How a partition stands in a round."""
 
     number: int
+    time: float  # of the run, at which it said so
     visits: int
     under_way: int
     pages: int  # that it may visit: as the round said, or what it has used already
@@ -115,6 +118,7 @@ class Standing(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="
     refreshes: bool
     known: int
     proxies: int
+    lacks_bodies: bool = False  # of its replica
     facts: dict[str, Any] | None = None
     top: list[dict[str, Any]] = []
     report: PackedReport | None = None
@@ -156,14 +160,28 @@ class Ended(msgspec.Struct, array_like=True, frozen=True, tag="ended"):
     notes: list[str]
 
 
+class AddressesWanted(msgspec.Struct, array_like=True, frozen=True, tag="addresses wanted"):
+    """A fetcher of a partition asks for addresses, with their delays (`addresses.py`)."""
+
+    fetcher: int
+    addresses: dict[str, float]
+
+
+class AddressesGranted(msgspec.Struct, array_like=True, frozen=True, tag="addresses granted"):
+    """When it may contact them."""
+
+    fetcher: int
+    leases: dict[str, AddressLease]
+
+
 class Resume(msgspec.Struct, array_like=True, frozen=True, tag="resume"):
     """Another process keeps the replica from now on: ask it what it has. Or nobody does, and nothing waits for it."""
 
     replicated: bool = True
 
 
-Order = Round | Command | Stop | Close | Resume | Sent | Acknowledged | FromKeeper
-Answer = Opened | Failed | Standing | Carried | Ended | Sent | Acknowledged | ToKeeper
+Order = Round | Command | Stop | Close | Resume | AddressesGranted | Sent | Acknowledged | FromKeeper
+Answer = Opened | Failed | Standing | Carried | Ended | AddressesWanted | Sent | Acknowledged | ToKeeper
 
 pack = msgspec.msgpack.Encoder().encode
 unpack_begin = msgspec.msgpack.Decoder(Begin).decode

@@ -11,7 +11,7 @@ import gc
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from centime.cluster.exchange import WINDOW, Exchange
 from centime.cluster.message import Acknowledged, Message, Sent
 from centime.cluster.order import (
     ANY,
+    AddressesGranted,
+    AddressesWanted,
     Begin,
     Carried,
     Close,
@@ -37,7 +39,9 @@ from centime.cluster.order import (
     unpack_begin,
     unpack_order,
 )
-from centime.cluster.replica import Fenced, Has, Refused, Shipper, Stored
+from centime.cluster.replicas.lacking import read_lacking_again
+from centime.cluster.replicas.replica import Shipper
+from centime.cluster.replicas.said import Fenced, Has, Kept, Refused, Stored
 from centime.crawl.commands.checking import unpack_command
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.fetchers import spare_fetchers
@@ -51,6 +55,7 @@ from centime.processes.clock import RunClock
 from centime.processes.parent import die_with_parent
 from centime.processes.spare import Spare
 from centime.shard.transfers.exchanging import transfers_of
+from centime.store.versions.change_log import end_log
 
 FLUSH_SECONDS = 1.0  # from one batch for a partition to the next, if pages are under way
 REPEAT_SECONDS = 5.0  # after which a batch that is not acknowledged is sent again
@@ -59,13 +64,16 @@ OWN_SHARE = 0.25  # of the error that all partitions settle to, for what the pag
 STEP = 0.1  # of the error of all, to which one settles before it tells the others: the rest would be paid in vain
 MOST_PAYMENTS_PER_PAGE = 3 * FINAL_PAYMENTS_PER_PAGE  # in all steps together
 SETTLING_SECONDS = 0.5  # between two looks while there is nothing to pay or to send
+INDEX_SECONDS = 300.0  # for the last update of the index, half of what the coordinator waits for
 TOP = 8
 
 
 class Partition:
     """One partition and its line to the coordinator; the `Peers` of its engine."""
 
-    def __init__(self, line: MessageSocket, opened: CrawlWriter, begin: Begin, spares: list[Spare]) -> None:
+    def __init__(
+        self, line: MessageSocket, opened: CrawlWriter, begin: Begin, spares: list[Spare], clock: Callable[[], float]
+    ) -> None:
         self._line = line
         self._opened = opened
         self._shard = opened.shard
@@ -83,6 +91,8 @@ class Partition:
         self.stored = 0.0 if begin.replicated else float("inf")
         if self._shipper is not None:
             self._say(self._shipper.look())
+        else:
+            end_log(opened.folder.versions)
         self._to_send = True  # whether something may leave that could not before
         self._inbox = CommandInbox(opened.folder.path)
         self._commands: dict[str, Path] = {}  # files of commands that were not carried out yet
@@ -92,6 +102,9 @@ class Partition:
         self.ending = ""
         self.certified: float | None = None
         self.hurries = True  # answers of the last run wait
+        self._clock = clock
+        self._ended_at = float("inf")
+        self._is_late = False  # it was told to end at once
         self.engine = Engine(opened, Limits(seconds=begin.seconds), spares=spares, peers=self)
 
     # ---- what the engine asks for
@@ -99,6 +112,10 @@ class Partition:
     def pages_left(self, used: int) -> float:
         """How many more pages may be leased."""
         return float("inf") if self._pages == ANY else self._pages - used
+
+    def asked(self, fetcher: int, addresses: dict[str, float]) -> None:
+        """Asks the coordinator for addresses."""
+        self._say(AddressesWanted(fetcher, addresses))
 
     def wait(self, seconds: float) -> None:
         """Returns after so many seconds, or as soon as there is a message."""
@@ -159,6 +176,8 @@ class Partition:
                 if at_once:
                     self.engine.stop()
                     self.engine.stop()
+            case AddressesGranted(fetcher, leases):
+                self.engine.grant(fetcher, leases)
             case Close():
                 self._closing = True
             case Resume(replicated):
@@ -167,6 +186,8 @@ class Partition:
                 self._shard.journal.flush()
                 for part in self._shipper.differences(has, self._shard.journal.next_index):
                     self._say(part)
+            case Kept(number=number) if self._shipper is not None:
+                self._shipper.bodies.kept(number)
             case Stored(frames=frames):
                 self.stored = max(self.stored, frames)
                 self._make_durable()
@@ -183,6 +204,8 @@ class Partition:
     def _resume(self, replicated: bool) -> None:
         """Begins to send the folder to whoever keeps the replica now, or sends nothing from now on."""
         if not replicated:
+            if self._shipper is not None:
+                self._shipper.bodies.end()
             self._shipper, self.stored = None, float("inf")
             self._make_durable()
             return
@@ -222,6 +245,7 @@ class Partition:
         self._say(
             Standing(
                 number=asked.number,
+                time=now,
                 visits=engine.run_facts.visits,
                 under_way=engine.under_way,
                 pages=self._pages,
@@ -235,6 +259,7 @@ class Partition:
                 refreshes=settings.refreshes(),
                 known=self._shard.pages.count,
                 proxies=channels.ledger.proxies,
+                lacks_bodies=self.lacks_bodies,
                 **details,
             )
         )
@@ -275,6 +300,24 @@ class Partition:
     def _say(self, message: Any) -> None:
         self._line.say(pack(message))
 
+    def run(self) -> str:
+        """Runs the engine to its end; returns the reason in words."""
+        ending = self.engine.run()
+        self._ended_at = self._clock()
+        return ending
+
+    def is_hurried(self) -> bool:
+        """Whether the run was stopped, or the coordinator waits for its end."""
+        if self._ended_at < float("inf"):
+            for packed in self._line.receive():  # whatever else comes is too late
+                self._is_late |= unpack_order(packed) == Stop(self.ending, at_once=True)
+        return self._is_late or self.engine.is_hurried() or self._clock() - self._ended_at > INDEX_SECONDS
+
+    @property
+    def lacks_bodies(self) -> bool:
+        """Whether the replica does not have all stored bodies yet."""
+        return self._shipper is not None and not self._shipper.bodies.is_whole
+
     @property
     def _is_idle(self) -> bool:
         return not self.engine.under_way
@@ -288,14 +331,17 @@ def _run(line: MessageSocket, begin: Begin) -> None:
         spare_fetchers(given.get("workers")) as spares,
         open_writer(folder, begin.seeds, given, where=begin.where, clock=clock, trust=begin.trust) as opened,
     ):
-        partition = Partition(line, opened, begin, spares)
-        line.say(pack(Opened(_notes(folder, opened))))
-        with indexing(folder, opened.settings) as indexer:
-            ending = partition.engine.run()
+        lost = read_lacking_again(opened, clock())
+        partition = Partition(line, opened, begin, spares, clock)
+        line.say(pack(Opened([*_notes(folder, opened), *([f"partition {begin.partition}: {lost}"] if lost else [])])))
+        with indexing(folder, opened.settings, partition.is_hurried) as indexer:
+            ending = partition.run()
         trouble = indexer.trouble()
         notes = [*partition.engine.run_facts.notes, *([trouble] if trouble else [])]
         if ending != partition.ending and not ending.startswith("the "):
             notes.append(ending)
+        if partition.lacks_bodies:
+            notes.append(f"the replica of partition {begin.partition} lacks stored bodies; the next run sends them")
     line.say(pack(Ended(notes)))
 
 

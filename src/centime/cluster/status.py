@@ -27,6 +27,8 @@ class PartitionStatus(msgspec.Struct, frozen=True, kw_only=True):
     taken_over: int
     taken_over_at: float = 0.0  # when that was last
     why: str = ""  # and why, in words
+    replica: str = ""  # the node that keeps its replica, or that is to
+    lacks_bodies: bool = False  # the replica does not have all stored bodies yet
 
 
 class ClusterStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from centime.fetch.address_leases import AddressLeases
 from centime.fetch.exchange import Exchange
 from centime.fetch.gate import Gate
 from centime.fetch.guard import Guard
@@ -62,6 +63,7 @@ class Fetcher:
         self._robots_requests = 0
         self._bytes = 0
         self._waited = 0.0
+        self.leases: AddressLeases | None = None  # of addresses that others contact too
         self.on_robots: Callable[[Response], object] | None = None  # is given every answer to a request for robots.txt
 
     async def fetch(self, request: Request) -> Response:
@@ -195,6 +197,8 @@ class Fetcher:
                 await asyncio.sleep(pause)
             elif self._slots.taken >= self._slots.most:
                 await self._slots.freed()
+            elif between and self.leases is not None and self.leases.pause(address, between, self._clock()) != 0:
+                await self.leases.ready(address, between)
             else:
                 break
         self._addresses.hold(address, now + between, now)

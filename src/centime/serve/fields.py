@@ -132,6 +132,11 @@ FIELDS = {
     "partition": Field("integer", "The number of the partition, which owns some hosts.", "cluster.md"),
     "partitions": Field("integer", "How many partitions there are.", "cluster.md"),
     "node": Field("string", "The node that runs the partition: its number, or its address.", "cluster.md"),
+    "replica": Field(
+        "string",
+        "Whether the replica of the partition is whole, or lacks stored bodies still; none if nobody keeps one.",
+        "cluster.md",
+    ),
     "taken_over": Field("integer", "How often another process took over in this run.", "cluster.md"),
     "process": Field("integer", "The number of the process.", "cluster.md"),
     "proxies": Field("integer", "Pages of other partitions that its pages link to.", "cluster.md"),

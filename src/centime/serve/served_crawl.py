@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from centime.cluster.nodes.gathering import bring_here
 from centime.cluster.opening import check_any_folder, folders_of
 from centime.cluster.report.parts import Parts, parts_of
 from centime.crawl.engine.damage import damage_closes
@@ -34,6 +35,7 @@ from centime.store.folder import read_about
 
 FOLLOW_SECONDS = 1.0
 LEISURE = 20.0
+BRING_SECONDS = 10.0  # between two copies of partitions of other machines
 HOLDS, FORGOTTEN = 30.0, 600.0
 LATE = 10.0
 MOST_BYTES = 64 << 20  # of remembered answers
@@ -66,6 +68,7 @@ class ServedCrawl:
         self._opened_as: list[Any] = []
         self._glance: Glance | None = None
         self._trouble: CentimeError | None = None
+        self._brought_at = 0.0
         self._told = ""  # the trouble that the log has
         self._looked = float("-inf")  # by the monotonic clock, as all times here but those of glances
         self._pause = FOLLOW_SECONDS
@@ -174,6 +177,9 @@ class ServedCrawl:
 
     def _followed(self) -> Glance:
         """The glance after all frames that are there."""
+        if self._clock() - self._brought_at >= BRING_SECONDS:
+            bring_here(self.path)
+            self._brought_at = self._clock()
         parts = self._parts
         if parts is not None and self._opened_as != self._described():
             self._close()  # another crawl is in its place, it was upgraded or damaged, or another partition was opened

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench.cluster.machines import TOKEN, Machine, machines, nodes_of, write_token
@@ -18,13 +19,20 @@ from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import read_about
 from centime.cluster.nodes import remote
 from centime.cluster.nodes.gathering import gather_all
+from centime.cluster.nodes.recovering import recover
 from centime.cluster.nodes.said import Follow, Leave, List
 from centime.cluster.nodes.token import NotAdmitted, split_address
+from centime.cluster.ranking.crewing import NodeCrew
+from centime.cluster.ranking.divided import rank_divided
 from centime.cluster.report.checking import check_any
 from centime.cluster.report.parts import parts_of
 from centime.crawl.engine.loop import Limits
+from centime.lab.synthetic.weblike import weblike
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
+from centime.model.errors import BadInput
+from centime.rank.pagerank import pagerank
+from centime.store.versions.stored import every_newest
 
 BOX = WebBox(
     hosts=6, pages=150, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.0, changes_per_day=1e-6
@@ -50,8 +58,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(remote, name, 0.2)
 
 
-def run(served: Served, folder: Path, head: Machine, view: View, rate: str = "60/s", **options: Any) -> str:
-    given = GIVEN | {"rate": rate}
+def run(
+    served: Served, folder: Path, head: Machine, view: View, rate: str = "60/s", keep: str = "none", **options: Any
+) -> str:
+    given = GIVEN | {"rate": rate, "keep": keep}
     token = folder.with_name("token")
     with cluster_run(
         folder, [served.seed_url], given, Limits(), cluster=head.address, token_file=token, **options
@@ -60,8 +70,7 @@ def run(served: Served, folder: Path, head: Machine, view: View, rate: str = "60
 
 
 def must_be_whole(folder: Path) -> None:
-    """Every page was read, and all laws hold, in what is gathered from the nodes."""
-    gather_all(folder, TOKEN, lambda share, what: None)
+    """Every page was read, and all laws hold, in what reports bring from the nodes."""
     assert check_any(folder).problems == []
     parts = parts_of(folder)
     assert parts.certificate is not None
@@ -71,6 +80,12 @@ def must_be_whole(folder: Path) -> None:
     parts.close()
 
 
+def stored(folder: Path) -> int:
+    """How many pages of a gathered crawl have a version."""
+    return sum(len(list(every_newest(part / "versions"))) for part in (folder / "partitions").iterdir())
+
+
+@pytest.mark.long
 def test_partitions_move_to_a_node_that_joins_and_away_from_one_that_leaves(
     served: Served, tmp_path: Path, token_file: Path
 ) -> None:
@@ -112,13 +127,17 @@ def test_what_a_node_that_is_killed_with_its_disk_had_goes_on_from_replicas(
                 shutil.rmtree(nodes[1].disk)
                 lost.append(now)
 
-        ending = run(served, tmp_path / "c", nodes[0], lose, partitions=3, replicas=1)
+        ending = run(served, tmp_path / "c", nodes[0], lose, keep="versions", partitions=3, replicas=1)
         assert ending.startswith("everything known was read")
         assert lost
         about = read_about(tmp_path / "c")
         assert nodes[1].address not in (*about.homes, *about.copies)
         assert all(about.copies), "every partition has a copy again"
         must_be_whole(tmp_path / "c")
+        assert stored(tmp_path / "c") == 0, "versions come if they are asked for"
+        gather_all(tmp_path / "c", TOKEN, lambda share, what: None, bodies=True)
+        assert check_any(tmp_path / "c").notes == [], "no page lacks its version"
+        assert stored(tmp_path / "c") > 100
 
 
 @pytest.mark.long
@@ -162,7 +181,7 @@ def test_a_node_that_freezes_is_answered_for_and_is_harmless_when_it_wakes(
 
 
 @pytest.mark.long
-def test_a_run_goes_on_where_it_was_when_the_coordinator_was_killed(
+def test_a_run_goes_on_where_it_was_when_the_machine_of_the_coordinator_was_lost(
     served: Served, tmp_path: Path, token_file: Path
 ) -> None:
     def die(crawl: Coordinator, now: float) -> None:
@@ -177,6 +196,15 @@ def test_a_run_goes_on_where_it_was_when_the_coordinator_was_killed(
             finally:
                 os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        before = read_about(tmp_path / "c")
+        shutil.rmtree(tmp_path / "c")
+        with pytest.raises(BadInput, match="no copy of another"):
+            recover(tmp_path / "c", nodes[0].address, TOKEN, "another")
+        about = recover(tmp_path / "c", nodes[0].address, TOKEN)
+        assert (about.id, about.homes, about.copies) == (before.id, before.homes, before.copies)
+        assert min(about.incarnations) > max(before.incarnations)
+        with pytest.raises(BadInput, match="not empty"):
+            recover(tmp_path / "c", nodes[0].address, TOKEN)
         assert run(served, tmp_path / "c", nodes[0], nothing).startswith("everything known was read")
         must_be_whole(tmp_path / "c")
 
@@ -194,6 +222,28 @@ def test_a_stranger_and_a_wrong_token_get_nothing(tmp_path: Path) -> None:
                     stranger.shutdown(socket.SHUT_WR)
                     assert stranger.recv(64) == b""
         assert len(nodes_of(nodes[0])) == 1
+
+
+def test_a_ranking_goes_on_when_a_node_is_lost(tmp_path: Path) -> None:
+    graph = weblike(2_000, 1)
+    with machines(tmp_path, 2) as nodes:
+
+        class Losing(NodeCrew):
+            turns = 0
+
+            def turn(self) -> None:
+                self.turns += 1
+                if self.turns == 5:
+                    nodes[1].kill()
+                super().turn()
+
+        crew = Losing(nodes[0].address, TOKEN)
+        assert crew.count == 2
+        found, exchanged = rank_divided(graph, "bsp", crew, error=1e-9)
+        assert not nodes[1].pid
+    assert exchanged.values > 0
+    assert found.certified_error <= 1e-9
+    assert np.abs(found.scores - pagerank(graph, error=1e-12).scores).sum() / graph.pages <= 1.1e-9
 
 
 def nothing(crawl: Coordinator, now: float) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from centime.cluster.nodes.said import NodeInfo
 
 USUAL_ADDRESS = "127.0.0.1:7400"
-ACTIONS = ("start", "status", "add", "remove", "stop", "gather")
+ACTIONS = ("start", "status", "add", "remove", "stop", "gather", "recover")
 LOOK_SECONDS = 1.0
 TokenFile = Annotated[
     Path | None,
@@ -36,7 +36,9 @@ def _cluster(
     action: Annotated[str, typer.Argument(metavar="ACTION", help=f"What to do: {', '.join(ACTIONS)}.")],
     target: Annotated[
         str | None,
-        typer.Argument(metavar="[NODE|DIR]", help="Address of a node (add, remove, stop); folder of a crawl (gather)."),
+        typer.Argument(
+            metavar="[NODE|DIR]", help="Address of a node (add, remove, stop); folder of a crawl (gather, recover)."
+        ),
     ] = None,
     head: Annotated[bool, typer.Option("--head", help="With start: the node that others join.")] = False,
     join: Annotated[
@@ -53,6 +55,12 @@ def _cluster(
         str,
         typer.Option("--cluster", metavar="ADDRESS:PORT", help=f"The head of the cluster. Default: {USUAL_ADDRESS}."),
     ] = USUAL_ADDRESS,
+    bodies: Annotated[
+        bool, typer.Option("--bodies", help="With gather: also stored bodies and versions, what is new of them.")
+    ] = False,
+    crawl: Annotated[
+        str, typer.Option("--crawl", metavar="ID", help="With recover: which crawl, if the nodes have several.")
+    ] = "",
     token_file: TokenFile = None,
     as_json: Json = False,
     as_csv: Csv = False,
@@ -70,6 +78,8 @@ def _cluster(
     remove    moves all partitions and replicas away from a node, then lets it go
     stop      ends a node; without NODE all of them
     gather    copies the partitions of a crawl into DIR, for reports
+    recover   makes DIR again from what the nodes know, if the machine of the
+              coordinator was lost
 
     Examples:
 
@@ -79,6 +89,7 @@ def _cluster(
       centime cluster status --cluster 10.0.0.1:7400
       centime cluster remove 10.0.0.2:7400 --cluster 10.0.0.1:7400
       centime cluster gather web
+      centime cluster recover web --cluster 10.0.0.1:7400
     """
     from centime.cluster.nodes.token import read_token
 
@@ -101,7 +112,9 @@ def _cluster(
         case "stop":
             _stop(target, cluster, token)
         case "gather":
-            _gather(Path(_needed(target, "DIR")), token, as_json=as_json)
+            _gather(Path(_needed(target, "DIR")), token, bodies=bodies, as_json=as_json)
+        case "recover":
+            _recover(Path(_needed(target, "DIR")), cluster, token, crawl)
 
 
 def _start(listen: str, folder: Path, token_file: Path | None, *, head: bool, join: str) -> None:
@@ -195,12 +208,19 @@ def _stop(address: str | None, cluster: str, token: bytes) -> None:
         say(f"{one}: ends")
 
 
-def _gather(path: Path, token: bytes, *, as_json: bool) -> None:
+def _gather(path: Path, token: bytes, *, bodies: bool, as_json: bool) -> None:
     from centime.cluster.nodes.gathering import gather_all
 
     with progress(1.0, f"copying {path.name}", quiet=as_json) as step:
-        received = gather_all(path, token, step)
+        received = gather_all(path, token, step, bodies=bodies)
     show({"folder": str(path), "received_bytes": received}, as_json=as_json)
+
+
+def _recover(path: Path, cluster: str, token: bytes, crawl: str) -> None:
+    from centime.cluster.nodes.recovering import recover
+
+    about = recover(path, cluster, token, crawl)
+    say(f"{path}: crawl {about.id} with {about.partitions} partitions; centime crawl {path} continues it")
 
 
 def _needed(target: str | None, what: str) -> str:

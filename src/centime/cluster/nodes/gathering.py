@@ -2,45 +2,62 @@
 
     python -m centime.cluster.nodes.gathering SOCKET        sends a folder to whoever is at the other end
 
-The folder may be in use. Then a snapshot can replace another while it is sent; the receiver asks again until nothing
-differs but the end of the journal.
+Stored bodies are sent if they are wanted: what files of the archive have grown by, and pages with all their versions
+that were seen since the last time. The folder may be in use. Then a snapshot can replace another while it is sent; the
+receiver asks again until nothing differs but the end of the journal.
 """
 
+import fcntl
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from centime.cluster.folder import read_about
-from centime.cluster.keeper import Keeper
+from centime.cluster.folder import is_cluster, partition_folders, read_about
 from centime.cluster.nodes.remote import ask_node
 from centime.cluster.nodes.said import List, Listing, Send, pack
-from centime.cluster.nodes.token import call
-from centime.cluster.replica import Copied, Has, Look, Shipper, Tail, ToKeeper
+from centime.cluster.nodes.token import call, read_token
+from centime.cluster.replicas.bodies import BODIES, VERSIONS, ArchiveFiles
+from centime.cluster.replicas.keeper import Keeper
+from centime.cluster.replicas.lacking import BEHIND
+from centime.cluster.replicas.replica import Shipper
+from centime.cluster.replicas.said import Body, Copied, Dropped, Has, Look, Rows, Tail, ToKeeper
 from centime.model.errors import BadInput, CentimeError
 from centime.processes.channel import MessageSocket
 from centime.processes.parent import die_with_parent
+from centime.store.folder import is_crawl
+from centime.store.versions.change_log import last_seen, seen_since
 
 ATTEMPTS = 5
 CALL_SECONDS = 10.0
+GATHERING = ".gathering"
 INCARNATION = 1  # of all that is gathered: nobody else writes there
 _unpack = msgspec.msgpack.Decoder(ToKeeper).decode
 
 
-def gather(address: str, token: bytes, folder: str, partition: int, to: Path) -> int:
+class Wanted(msgspec.Struct, array_like=True, frozen=True):
+    """The first message: which folder is to be sent, and what of it."""
+
+    folder: str
+    bodies: bool = False
+    seen: float = 0.0  # versions of pages that were seen since are wanted
+
+
+def gather(address: str, token: bytes, folder: str, partition: int, to: Path, *, bodies: bool = False) -> int:
     """Makes `to/NN` the same as the folder of a partition on a node; returns the bytes that were sent."""
     keeper, received = Keeper(to), 0
     for attempt in range(ATTEMPTS):
         with call(address, token, CALL_SECONDS) as connection:
             line = MessageSocket(connection)
             line.say(pack(Send()))
-            line.say(folder.encode())
             has = keeper.take(Look(partition, INCARNATION))
             assert isinstance(has, Has)
+            seen = last_seen(to / f"{partition:02}" / VERSIONS) if bodies else 0.0
+            line.say(msgspec.msgpack.encode(Wanted(folder, bodies and not attempt, seen)))
             line.say(msgspec.msgpack.encode(has))
             copied = 0
             while True:
@@ -60,10 +77,11 @@ def gather(address: str, token: bytes, folder: str, partition: int, to: Path) ->
                 break
         if attempt and not copied:
             break
+    (to / f"{partition:02}" / BEHIND).unlink(missing_ok=True)
     return received
 
 
-def gather_all(path: Path, token: bytes, step: Callable[[float, str], None]) -> int:
+def gather_all(path: Path, token: bytes, step: Callable[[float, str], None], *, bodies: bool = False) -> int:
     """Copies all partitions of a crawl on nodes into its folder here; returns the bytes that were sent."""
     about = read_about(path)
     if not about.homes:
@@ -76,20 +94,49 @@ def gather_all(path: Path, token: bytes, step: Callable[[float, str], None]) -> 
         assert isinstance(listing, Listing)
         folder = next(node.folder for node in listing.nodes if node.address == home)
         from_there = f"{folder}/{about.id}/partitions/{partition:02}"
-        sent += gather(home, token, from_there, partition, path / "partitions")
+        sent += gather(home, token, from_there, partition, path / "partitions", bodies=bodies)
     return sent
 
 
+def bring_here(path: Path) -> str:
+    """Brings the copies of partitions that are on nodes up to date, for a report; returns a sentence if that fails and
+    older copies are shown instead. BadInput if there are none.
+    """
+    if not is_cluster(path) or not read_about(path).homes:
+        return ""
+    about = read_about(path)
+    begun = any(is_crawl(folder) for folder in partition_folders(path))
+    try:
+        token = read_token(Path(about.token_file) if about.token_file else None)
+        with _alone(path):
+            gather_all(path, token, lambda share, what: None)
+    except (CentimeError, OSError) as trouble:
+        if not begun:
+            raise BadInput(
+                f"{path}: its partitions are on other machines, and cannot be copied from there: {trouble}"
+            ) from trouble
+        return f"its partitions are on other machines, and are shown as they were copied last: {trouble}"
+    return ""
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Lets one process at a time write copies."""
+    with (path / GATHERING).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def main(number: int | None = None) -> None:
-    """Sends a folder: the first message is its path, the second one what the receiver has."""
+    """Sends a folder: the first message says what is wanted, the second one what the receiver has."""
     die_with_parent()
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.SIG_IGN)
     line = MessageSocket(socket.socket(fileno=int(sys.argv[1]) if number is None else number))
     with suppress(EOFError, OSError, ValueError):
-        folder = Path(line.first().decode())
+        wanted = msgspec.msgpack.decode(line.first(), type=Wanted)
         has = msgspec.msgpack.decode(line.first(), type=Has)
-        for part in Shipper(folder, has.partition, has.incarnation).differences(has, 1):
+        for part in _parts(wanted, has):
             line.say(msgspec.msgpack.encode(part))
             while line.unsent > 1 << 22:
                 line.wait(1.0)
@@ -97,6 +144,22 @@ def main(number: int | None = None) -> None:
         while line.unsent:
             line.wait(1.0)
             line.flush()
+
+
+def _parts(wanted: Wanted, has: Has) -> Iterator[ToKeeper]:
+    """All that the receiver lacks; the end of the journal is the last."""
+    folder, ids = Path(wanted.folder), (has.partition, has.incarnation)
+    *parts, tail = Shipper(folder, *ids).differences(has, 1)
+    yield from parts
+    if wanted.bodies:
+        files = ArchiveFiles(folder / BODIES, has.bodies)
+        while (found := files.next()) is not None:
+            name, at, data = found
+            yield Body(*ids, 0, name, at, data)
+        yield Dropped(*ids, files.gone())
+        for rows in seen_since(folder / VERSIONS, wanted.seen):
+            yield Rows(*ids, 0, rows)
+    yield tail
 
 
 if __name__ == "__main__":

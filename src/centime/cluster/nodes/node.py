@@ -21,11 +21,14 @@ from time import monotonic
 
 import msgspec
 
-from centime.cluster import keeper, partition
+from centime.cluster import partition
+from centime.cluster.folder import decode_about
 from centime.cluster.nodes import gathering
 from centime.cluster.nodes.caller import Caller, Stranger
 from centime.cluster.nodes.roster import Roster
 from centime.cluster.nodes.said import (
+    CrawlCopy,
+    Crawls,
     Done,
     Drop,
     End,
@@ -34,10 +37,12 @@ from centime.cluster.nodes.said import (
     Found,
     Join,
     Kill,
+    Known,
     Leave,
     List,
     Listing,
     NodeInfo,
+    Note,
     Ping,
     Pong,
     Ready,
@@ -50,14 +55,17 @@ from centime.cluster.nodes.said import (
 )
 from centime.cluster.nodes.token import NotAdmitted, call, split_address
 from centime.cluster.process import cpu_seconds
+from centime.cluster.ranking import worker as ranker
+from centime.cluster.replicas import keeper
 from centime.files.disk import make_folder
-from centime.model.errors import BadInput
+from centime.files.replacement import replace_file
+from centime.model.errors import BadInput, CentimeError
 from centime.processes.channel import MessageSocket
 from centime.processes.clock import steady_time
 from centime.processes.handle import run_on
 from centime.processes.open_files import raise_limit
 from centime.processes.spare import Spare, fork_child
-from centime.store.folder import is_crawl
+from centime.store.folder import CLUSTER, is_crawl
 
 TURN_SECONDS = 0.5
 JOIN_SECONDS = 1.0
@@ -65,7 +73,11 @@ CALL_SECONDS = 2.0
 AGAIN_SECONDS = 5.0  # between two attempts to reach the head
 SILENCE_SECONDS = 8.0  # of a run, after which its processes are killed: less than until a node counts as lost
 MOST_CALLERS = 256
-KINDS = {"partition": (partition.main, "centime.cluster.partition"), "keeper": (keeper.main, "centime.cluster.keeper")}
+KINDS = {
+    "ranker": (ranker.main, "centime.cluster.ranking.worker"),
+    "partition": (partition.main, "centime.cluster.partition"),
+    "keeper": (keeper.main, "centime.cluster.replicas.keeper"),
+}
 
 
 class _Line(MessageSocket):
@@ -75,6 +87,7 @@ class _Line(MessageSocket):
         super().__init__(connection)
         self.heard_at = now
         self.run = ""  # whose line it is
+        self.crawl = ""  # and of which crawl, once it has said so
         self.joined = ""  # the node that says on it that it is there
 
 
@@ -255,11 +268,26 @@ class Node:
                 self._kill((line.run, key))
             case Find(folder):
                 answer = Found(folder, is_crawl(self._below(folder)))
+            case Note(crawl, version, data):
+                line.crawl = crawl
+                self._note(crawl, version, data)
+            case Crawls():
+                runs = {one.crawl for one in self._lines}
+                found = {file.parent.name: file.read_bytes() for file in self._folder.glob(f"*/{CLUSTER}")}
+                answer = Known({name: CrawlCopy(data, name in runs) for name, data in found.items()})
             case Drop(folder):
                 shutil.rmtree(self._below(folder), ignore_errors=True)
         if answer is not None:
             line.say(pack(answer))
             line.flush()
+
+    def _note(self, crawl: str, version: int, data: bytes) -> None:
+        """Keeps a copy of `cluster.json`: the machine of the coordinator may be lost."""
+        file = self._below(f"{crawl}/{CLUSTER}")
+        with suppress(CentimeError, OSError):  # a copy that is damaged is replaced, and one that finds no room is none
+            if not file.exists() or version >= decode_about(file.read_bytes(), file).version:
+                make_folder(file.parent)
+                replace_file(file, data)
 
     def _info(self) -> NodeInfo:
         return NodeInfo(

@@ -21,6 +21,7 @@ from centime.cluster.nodes.said import (
     List,
     Listing,
     NodeInfo,
+    Note,
     Ping,
     Pong,
     Ready,
@@ -165,6 +166,8 @@ class RemoteNodes:
         self._failed: list[str] = []  # lost outside of a turn
         self._pinged_at = self._listed_at = -1e9
         self._asked: MessageSocket | None = None
+        self._note_of: tuple[int, bytes] = (0, b"")  # the version of `cluster.json`, and its text
+        self._noted: dict[str, int] = {}  # the version that each node was sent
         listing = ask_node(head, token, List())
         assert isinstance(listing, Listing)
         self._meet(listing.nodes, clock())
@@ -182,6 +185,7 @@ class RemoteNodes:
     def turn(self, now: float) -> list[str]:
         """Pings all nodes, meets new ones; returns those that were lost."""
         lost, self._failed = self._failed, []
+        self._send_notes()
         if now - self._pinged_at >= PING_SECONDS:
             self._pinged_at = now
             for line in self._lines.values():
@@ -228,6 +232,10 @@ class RemoteNodes:
         """Starts the process that keeps replicas on a node."""
         return self._start(node, "keeper", f"{self._lines[node].folder}/{self._crawl}/replicas".encode())
 
+    def start_ranker(self, node: str, first: bytes) -> Process:
+        """Starts a process of a ranking on a node."""
+        return self._start(node, "ranker", first)
+
     def drop(self, node: str, partition: int) -> None:
         """Asks a node to delete the folder of a partition."""
         if node in self._lines:
@@ -244,6 +252,21 @@ class RemoteNodes:
             line.hang_up()
         if self._asked is not None:
             self._asked.hang_up()
+
+    def note(self, version: int, data: bytes, *, at_once: bool) -> None:
+        """Lets all nodes keep a copy of `cluster.json`, before whatever is said to them next if it is `at_once`."""
+        self._note_of = version, data
+        if at_once:
+            self._send_notes()
+
+    def _send_notes(self) -> None:
+        version, data = self._note_of
+        for name, line in self._lines.items():
+            if self._noted.get(name, 0) < version:
+                self._noted[name] = version
+                line.say(pack(Note(self._crawl, version, data)))
+                with suppress(OSError):  # it is found to be lost in the next turn
+                    line.flush()
 
     def _name(self, partition: int) -> str:
         return f"{self._crawl}/partitions/{partition:02}"
@@ -291,6 +314,7 @@ class RemoteNodes:
 
     def _lose(self, name: str, now: float) -> None:
         line = self._lines.pop(name, None)
+        self._noted.pop(name, None)
         if line is not None:
             line.hang_up()
             self._lost_at[name] = now

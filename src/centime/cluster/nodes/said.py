@@ -5,7 +5,9 @@ List        asks the head for all nodes
 Leave       asks the head to empty a node, or to use it again
 Follow      asks a node to join a head
 End         ends a node
-Work        a run of a crawl; then Ping, Kill, Find and Drop. When it hangs up or is silent, its processes are killed
+Work        a run of a crawl; then Ping, Kill, Find, Drop and Note. When it hangs up or is silent, its processes are
+            killed
+Crawls      asks for the copies of `cluster.json` that a node has
 Start       from here on the connection belongs to a new process of that run
 Send        from here on it belongs to a process that sends a folder (`gathering.py`)
 """
@@ -77,7 +79,7 @@ class Ready(msgspec.Struct, array_like=True, frozen=True, tag="ready"):
 
 
 class Start(msgspec.Struct, array_like=True, frozen=True, tag="start"):
-    """Starts a process of a run on this connection: "partition" or "keeper"."""
+    """Starts a process of a run on this connection: "partition", "keeper" or "ranker"."""
 
     run: str
     key: int
@@ -123,8 +125,33 @@ class Drop(msgspec.Struct, array_like=True, frozen=True, tag="drop"):
     folder: str
 
 
-ToNode = Join | List | Leave | Follow | End | Work | Start | Send | Ping | Kill | Find | Drop
-FromNode = Listing | Done | Ready | Pong | Found
+class Note(msgspec.Struct, array_like=True, frozen=True, tag="note"):
+    """A copy of the `cluster.json` of a crawl that runs on this line; an older version replaces no newer one."""
+
+    crawl: str
+    version: int
+    data: bytes
+
+
+class Crawls(msgspec.Struct, array_like=True, frozen=True, tag="crawls"):
+    """Asks for all copies of `cluster.json`."""
+
+
+class CrawlCopy(msgspec.Struct, array_like=True, frozen=True):
+    """One of them, and whether the crawl runs."""
+
+    data: bytes
+    runs: bool
+
+
+class Known(msgspec.Struct, array_like=True, frozen=True, tag="known"):
+    """All of them, by the names of crawls."""
+
+    crawls: dict[str, CrawlCopy]
+
+
+ToNode = Join | List | Leave | Follow | End | Work | Start | Send | Ping | Kill | Find | Drop | Note | Crawls
+FromNode = Listing | Done | Ready | Pong | Found | Known
 
 pack = msgspec.msgpack.Encoder().encode
 unpack_order = msgspec.msgpack.Decoder(ToNode).decode

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from centime.cluster.folder import is_cluster, partition_folders
+from centime.cluster.nodes.gathering import bring_here
 from centime.cluster.opening import missing_partitions
 from centime.crawl.check.check import check_crawl
 from centime.crawl.check.findings import Findings
@@ -30,6 +31,8 @@ def check_any(path: Path, step: Step = lambda done, what: None) -> Findings:
     if not is_cluster(path):
         return check_crawl(path, step)
     findings = Findings()
+    if old := bring_here(path):
+        findings.notes.append(old)
     folders = partition_folders(path)
     begun = [folder for folder in folders if is_crawl(folder)]
     share = 0.9 / len(folders)

@@ -15,6 +15,7 @@ from centime.shard.transfers.exchanging import transfers_of
 
 STOPPED = "stopped"
 NEVER = "never opened"
+WHOLE, LACKS_BODIES = "whole", "lacks bodies"  # replicas
 MISSING = "missing"  # it was opened before
 
 
@@ -79,8 +80,16 @@ def _process(partition: int, about: About, status: PartitionStatus | None, other
         "state": otherwise if status is None else status.state,
         "taken_over": 0 if status is None else status.taken_over,
         "process": None if status is None else status.process,
+        "replica": _replica(status),
         **nothing,
     }
+
+
+def _replica(status: PartitionStatus | None) -> str | None:
+    """What the replica of a partition that runs has, in a word; None if there is none."""
+    if status is None or not status.replica:
+        return None
+    return LACKS_BODIES if status.lacks_bodies else WHOLE
 
 
 def _node_of(partition: int, about: About) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 
 from centime.cluster.folder import is_cluster, read_about
 from centime.cluster.global_rows import GlobalRows
+from centime.cluster.nodes.gathering import bring_here
 from centime.cluster.opening import folders_of, told_missing, whole_settings
 from centime.cluster.report.merging import Facts, Rows, merged_facts, merged_rows
 from centime.crawl.engine.reader import CrawlReader
@@ -376,8 +377,9 @@ class AllChanges:
 
 def parts_of(path: Path) -> Parts:
     """A crawl, plain or in partitions, opened for reports, each part as of the last frame that was flushed."""
+    old = bring_here(path)
     begun = folders_of(path)
-    for sentence in told_missing(path):
+    for sentence in (*([old] if old else []), *told_missing(path)):
         _log.warning("%s: %s", path, sentence)
     count = read_about(path).partitions if is_cluster(path) else 1
     return Parts(path, [look_at(folder) for folder in begun], count - len(begun))

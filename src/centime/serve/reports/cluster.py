@@ -31,6 +31,7 @@ CLUSTER = Resource(
         "state",
         "taken_over",
         "process",
+        "replica",
         "known",
         "visits",
         "frontier",

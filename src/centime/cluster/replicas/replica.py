@@ -4,6 +4,7 @@
     Copied, Dropped             the files in which it differs
     Tail, then Stored           from then on what the journal grows by, and the frames that the replica has
     Copied                      new settings, before the frames that have them
+    Body, Rows, Whole           stored bodies, before the frames that record them (`bodies.py`)
 
 The state is the fold of the journal, so nothing but the journal and settings is sent while the crawl runs. The replica
 keeps all of it, also what the partition has dropped behind its snapshots, until the next incarnation makes both the
@@ -11,80 +12,22 @@ same again.
 
 The replica stores nothing of an incarnation older than one that it has heard of: it answers `Fenced`, and that process
 ends. So a process that was frozen, and is answered for elsewhere, can make nothing durable and contact nobody.
-
-Stored bodies are no part of a replica.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 from xxhash import xxh3_64
 
+from centime.cluster.replicas.bodies import BODIES, VERSIONS, Bodies
+from centime.cluster.replicas.said import Copied, Dropped, Has, Look, Tail, ToKeeper
 from centime.files.listing import files_below
-from centime.model.errors import CentimeError
 from centime.store.folder import ABOUT, COPY
 from centime.store.journal import Journal
 
 CHUNK = 1 << 20
 LEFT_OUT = frozenset({"lock", "figures.bin", "orders.jsonl"})
-LEFT_OUT_FOLDERS = frozenset({"bodies", "versions", "index", "commands"})
-
-
-class Fenced(CentimeError):
-    """A younger incarnation of this partition exists."""
-
-
-class _Said(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    partition: int
-    incarnation: int
-
-
-class Look(_Said, frozen=True, tag="look"):
-    """Asks what the replica has; from now on this incarnation answers for the partition."""
-
-
-class Has(_Said, frozen=True, tag="has"):
-    """The files of the replica: their lengths and checksums."""
-
-    files: dict[str, tuple[int, int]]
-
-
-class Copied(_Said, frozen=True, tag="copied"):
-    """A part of a file; the file ends there."""
-
-    name: str
-    at: int
-    data: bytes
-
-
-class Dropped(_Said, frozen=True, tag="dropped"):
-    """Files that the partition does not have."""
-
-    names: list[str]
-
-
-class Tail(_Said, frozen=True, tag="tail"):
-    """What a segment of the journal has grown by; with it, the replica has all frames before `frames`."""
-
-    name: str
-    at: int
-    data: bytes
-    frames: int
-
-
-class Stored(_Said, frozen=True, tag="stored"):
-    """The replica has all frames before this one."""
-
-    frames: int
-
-
-class Refused(_Said, frozen=True, tag="refused"):
-    """A younger incarnation exists."""
-
-
-ToKeeper = Look | Copied | Dropped | Tail
-FromKeeper = Has | Stored | Refused
+LEFT_OUT_FOLDERS = frozenset({BODIES, VERSIONS, "index", "commands"})
 
 
 def files_of(folder: Path) -> dict[str, tuple[int, int]]:
@@ -119,11 +62,14 @@ class Shipper:
         self._folder = folder
         self._ids = partition, incarnation
         self._at: tuple[int, int] | None = None  # the segment that is sent, and how much of it was
+        self._frames = 0  # that were sent
         self._settings: object = None  # that the replica has
+        self.bodies = Bodies(folder, partition, incarnation)
 
     def look(self) -> Look:
         """The first message, also after the replica was away."""
         self._at = None
+        self.bodies.stop()
         return Look(*self._ids)
 
     def differences(self, has: Has, frames: int) -> Iterator[ToKeeper]:
@@ -139,6 +85,7 @@ class Shipper:
         last = max(name for name in mine if name.startswith("journal/"))
         self._at = int(Path(last).stem), mine[last][0]
         yield Tail(*self._ids, last, mine[last][0], b"", frames)
+        self.bodies.begin(has)
 
     def settings(self, now: object) -> Iterator[ToKeeper]:
         """The files with the settings, if others were written since they were sent."""
@@ -148,10 +95,14 @@ class Shipper:
         for name in (COPY, ABOUT):
             yield Copied(*self._ids, name, 0, (self._folder / name).read_bytes())
 
-    def tail(self, journal: Journal) -> Iterator[Tail]:
-        """What the journal has grown by; all its frames are flushed."""
+    def tail(self, journal: Journal) -> Iterator[ToKeeper]:
+        """What the journal has grown by, behind the bodies that it records; all its frames are flushed."""
         if self._at is None:
             return
+        if self._frames != journal.next_index or self.bodies.are_left:
+            yield from self.bodies.parts()
+            if self.bodies.hold_frames:
+                return
         first, begin = self._at
         for segment in range(first, journal.last_segment + 1):
             name = f"journal/{segment:06}.log"
@@ -159,6 +110,7 @@ class Shipper:
                 file.seek(begin)
                 data = file.read()
             self._at = segment, begin + len(data)
+            self._frames = journal.next_index
             if data:
                 yield Tail(*self._ids, name, begin, data, journal.next_index if segment == journal.last_segment else 0)
             begin = 0

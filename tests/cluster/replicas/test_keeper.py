@@ -5,8 +5,9 @@ from random import Random
 
 import pytest
 
-from centime.cluster.keeper import Keeper, Restore, Restored
-from centime.cluster.replica import Has, Look, Refused, Shipper, Stored, Tail
+from centime.cluster.replicas.keeper import Keeper, Restore, Restored
+from centime.cluster.replicas.replica import Shipper
+from centime.cluster.replicas.said import Has, Look, Refused, Stored, Tail
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.store.folder import read_about

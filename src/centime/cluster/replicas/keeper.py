@@ -1,6 +1,6 @@
 """The process that keeps the replicas of partitions of other nodes (`replica.py`).
 
-    python -m centime.cluster.keeper SOCKET
+    python -m centime.cluster.replicas.keeper SOCKET
 
 It stores what it is sent, in the order in which it comes, and answers. What it has written survives its own end; it
 survives a loss of power if the partition's own disk does not vanish at the same time.
@@ -16,23 +16,31 @@ from pathlib import Path
 
 import msgspec
 
-from centime.cluster.replica import (
+from centime.cluster.replicas.bodies import BODIES, VERSIONS, body_files
+from centime.cluster.replicas.lacking import BEHIND
+from centime.cluster.replicas.replica import files_of
+from centime.cluster.replicas.said import (
+    Body,
     Copied,
     Dropped,
     FromKeeper,
     Has,
+    IsWhole,
+    Kept,
     Look,
     Refused,
+    Rows,
     Stored,
     Tail,
     ToKeeper,
-    files_of,
+    Whole,
 )
 from centime.files.disk import make_folder, write_whole
 from centime.files.replacement import replace_file
 from centime.model.errors import CentimeError
 from centime.processes.channel import MessageSocket
 from centime.processes.parent import die_with_parent
+from centime.store.versions.change_log import VersionCopy
 
 INCARNATION = ".incarnation"
 
@@ -62,6 +70,7 @@ class Keeper:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._newest: dict[int, int] = {}
+        self._versions: dict[int, VersionCopy] = {}
 
     def take(self, message: ToKeeper | Restore) -> FromKeeper | Restored | None:
         """Stores what a message has; returns the answer, None if there is none."""
@@ -71,7 +80,9 @@ class Keeper:
         match message:
             case Look(partition, incarnation):
                 self._begin(partition, incarnation)
-                return Has(partition, incarnation, files_of(folder))
+                (folder / BEHIND).touch()
+                bodies = body_files(folder / BODIES)
+                return Has(partition, incarnation, files_of(folder), bodies, self._copy_of(partition).position())
             case Copied(name=name, at=at, data=data):
                 self._write(folder / name, at, data)
             case Dropped(names=names):
@@ -80,22 +91,46 @@ class Keeper:
             case Tail(partition, incarnation, name, at, data, frames):
                 self._write(folder / name, at, data)
                 return Stored(partition, incarnation, frames) if frames else None
+            case Body(partition, incarnation, number, name, at, data):
+                self._write(folder / name, at, data)
+                return Kept(partition, incarnation, number)
+            case Rows(partition, incarnation, number, rows):
+                self._copy_of(partition).take(rows)
+                return Kept(partition, incarnation, number)
+            case Whole(partition, incarnation):
+                (folder / BEHIND).unlink(missing_ok=True)
+                return IsWhole(partition, incarnation)
             case Restore(partition, incarnation, to):
                 return Restored(partition, self._restore(partition, incarnation, Path(to)))
         return None
 
     def _restore(self, partition: int, incarnation: int, to: Path) -> str:
-        """Copies a replica to the place of its partition; returns what keeps it from that."""
+        """Copies a replica to the place of its partition, and moves its bodies there: they may be many. Returns what
+        keeps it from that. It can be done again if the process dies meanwhile.
+        """
         self._begin(partition, incarnation)
         folder = self._folder(partition)
         if not (folder / "centime.json").is_file():
             return f"the replica of partition {partition} has no crawl"
+        self._copy_of(partition).close()
         unfinished = to.with_name(f".{to.name}.restored")
+        for before in (unfinished, to):  # bodies that were moved before a process died
+            for part in (BODIES, VERSIONS):
+                if (before / part).is_dir() and not (folder / part).is_dir():
+                    (before / part).replace(folder / part)
         shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.copytree(folder, unfinished, ignore=shutil.ignore_patterns(INCARNATION))
+        shutil.copytree(folder, unfinished, ignore=shutil.ignore_patterns(INCARNATION, BODIES, VERSIONS))
         shutil.rmtree(to, ignore_errors=True)
+        for part in (BODIES, VERSIONS):
+            if (folder / part).is_dir():
+                (folder / part).replace(unfinished / part)
         unfinished.replace(to)
         return ""
+
+    def _copy_of(self, partition: int) -> VersionCopy:
+        if partition not in self._versions:
+            self._versions[partition] = VersionCopy(self._folder(partition) / VERSIONS)
+        return self._versions[partition]
 
     def _write(self, path: Path, at: int, data: bytes) -> None:
         if not path.resolve().is_relative_to(self._root.resolve()):

@@ -1,0 +1,106 @@
+"""What a partition and the keeper of its replica say to each other (`replica.py`, `bodies.py`). Every message names the
+partition and the incarnation of its process.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from centime.model.errors import CentimeError
+from centime.store.versions.change_log import Position, VersionRows
+
+
+class Fenced(CentimeError):
+    """A younger incarnation of this partition exists."""
+
+
+class _Said(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    partition: int
+    incarnation: int
+
+
+class Look(_Said, frozen=True, tag="look"):
+    """Asks what the replica has; from now on this incarnation answers for the partition."""
+
+
+class BodyFile(NamedTuple):
+    """A file of the archive: its length, and checksums of its first and its last bytes. Such files only grow."""
+
+    size: int
+    first: int
+    last: int
+
+
+class Has(_Said, frozen=True, tag="has"):
+    """The files of the replica: their lengths and checksums; and the bodies that it has."""
+
+    files: dict[str, tuple[int, int]]
+    bodies: dict[str, BodyFile] = {}
+    versions: Position | None = None
+
+
+class Copied(_Said, frozen=True, tag="copied"):
+    """A part of a file; the file ends there."""
+
+    name: str
+    at: int
+    data: bytes
+
+
+class Dropped(_Said, frozen=True, tag="dropped"):
+    """Files that the partition does not have."""
+
+    names: list[str]
+
+
+class Tail(_Said, frozen=True, tag="tail"):
+    """What a segment of the journal has grown by; with it, the replica has all frames before `frames`."""
+
+    name: str
+    at: int
+    data: bytes
+    frames: int
+
+
+class Stored(_Said, frozen=True, tag="stored"):
+    """The replica has all frames before this one."""
+
+    frames: int
+
+
+class Refused(_Said, frozen=True, tag="refused"):
+    """A younger incarnation exists."""
+
+
+class Body(_Said, frozen=True, tag="body"):
+    """A part of a file of the archive; the file ends there."""
+
+    number: int
+    name: str
+    at: int
+    data: bytes
+
+
+class Rows(_Said, frozen=True, tag="rows"):
+    """A part of the versions of pages."""
+
+    number: int
+    rows: VersionRows
+
+
+class Kept(_Said, frozen=True, tag="kept"):
+    """The replica has all parts of bodies up to this number."""
+
+    number: int
+
+
+class Whole(_Said, frozen=True, tag="whole"):
+    """The replica has all bodies that were stored before the frames that it has."""
+
+
+class IsWhole(_Said, frozen=True, tag="is whole"):
+    """The replica knows it."""
+
+
+ToKeeper = Look | Copied | Dropped | Tail | Body | Rows | Whole
+FromKeeper = Has | Stored | Refused | Kept | IsWhole
