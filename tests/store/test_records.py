@@ -69,6 +69,13 @@ def test_the_history_of_a_page_is_its_visits_backwards(before: list[Record], aft
                 assert [without_place(record) for record in records.history(page)] == expected
                 last = records.last(page)
                 assert (without_place(last) if last else None) == (expected[0] if expected else None)
+            for most in (2, 20):
+                levels = list(records.head_histories(np.arange(8), most))
+                for page in map(PageId, range(8)):
+                    alone = [head.tobytes() for head in records.head_history(page)][:most]
+                    together = [level[page].tobytes() for level in levels]
+                    assert together[: len(alone)] == alone
+                    assert not any(map(any, together[len(alone) :]))
             heads = records.heads(np.arange(8))
             for page, head in zip(map(PageId, range(8)), heads, strict=True):
                 last = records.last(page)
@@ -120,3 +127,5 @@ def test_a_history_that_bites_its_tail_is_damage(tmp_path: Path) -> None:
     records.append(Record(page=PageId(0), time=2.0, outcome=Outcome.GONE))
     with pytest.raises(DamagedFile, match="not older"):
         list(records.history(PageId(0)))
+    with pytest.raises(DamagedFile, match="not older"):
+        list(records.head_histories(np.arange(1), 9))

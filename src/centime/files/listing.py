@@ -36,6 +36,13 @@ def list_files(folder: Path, pattern: str = "*") -> list[Path]:
     return [folder / entry.name for entry in entries]
 
 
+def list_others(folder: Path, *patterns: str) -> list[Path]:
+    """The paths in a folder whose names match one of the patterns and that are no plain files, links among them: a path
+    is made of no other, because a folder with snapshots has hundreds of files.
+    """
+    return [folder / entry.name for entry in _entries(folder, *patterns) if not entry.is_file(follow_symlinks=False)]
+
+
 def files_below(folder: Path) -> list[Path]:
     """All files of a folder and of the folders in it, but not of those that a link leads to."""
     found: list[Path] = []
@@ -77,10 +84,10 @@ def _kind(path: Path) -> int | None:
     return stat.S_IFMT(path.stat().st_mode) if own == stat.S_IFLNK and path.exists() else own
 
 
-def _entries(folder: Path, pattern: str) -> list[os.DirEntry[str]]:
+def _entries(folder: Path, *patterns: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            found = [entry for entry in entries if fnmatchcase(entry.name, pattern)]
+            found = [entry for entry in entries if any(fnmatchcase(entry.name, each) for each in patterns)]
     except FileNotFoundError:
         return []
     except NotADirectoryError as trouble:

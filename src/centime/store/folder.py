@@ -8,6 +8,7 @@
     snapshots/        snapshot.py
     state/            texts, link rows, visit records: files that only grow
     bodies/           archive.py
+    imported/         which imported bodies are in which files elsewhere: crawl/imports/elsewhere.py
     versions/         versions/database.py
     owner             ownership.py
     index/            the full-text index, derived: search/index_files.py
@@ -170,6 +171,7 @@ class CrawlFolder:
         self.snapshots = path / "snapshots"
         self.state = path / "state"
         self.bodies = path / "bodies"
+        self.imported = path / "imported"
         self.versions = path / "versions"
         self.index = path / "index"
         self.foreign = ""  # why it counts as a folder from elsewhere, "" if it is this user's own

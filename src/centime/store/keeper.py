@@ -25,6 +25,9 @@ class Keeper(Protocol):
     def answered(self, response: Response) -> object:
         """Keeps a response that is no document, if such are kept."""
 
+    def flush(self) -> None:
+        """Writes what was kept and is not written yet; raises what hinders it, and then none of that is kept."""
+
     def write_back(self) -> str:
         """Writes again what was deleted or replaced; returns what was wrong, or ""."""
 

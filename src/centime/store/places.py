@@ -8,7 +8,7 @@ business.
 from collections.abc import Iterator
 from pathlib import Path
 
-from centime.files.listing import list_folder, not_a_file, not_a_folder
+from centime.files.listing import list_folder, list_others, not_a_file, not_a_folder
 
 FOLDERS = ("journal", "snapshots", "state", "bodies", "versions", "commands")
 FILES = ("lock", "owner", "*.json", "*.mark")  # of the folder itself; also those that begin with a dot
@@ -53,7 +53,6 @@ def _folder(path: Path) -> Path:
 
 
 def _not_files(folder: Path, *patterns: str) -> Iterator[tuple[Path, str]]:
-    for pattern in patterns:
-        for path in list_folder(folder, pattern):
-            if trouble := not_a_file(path):
-                yield path, trouble
+    for path in list_others(folder, *patterns):
+        if trouble := not_a_file(path):
+            yield path, trouble

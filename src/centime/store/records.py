@@ -242,13 +242,33 @@ class Records:
 
     def heads(self, pages: Pages) -> npt.NDArray[np.void]:
         """The heads of the last records of these pages as one array of HEAD_TYPE; zeros for a page never visited."""
-        heads = np.zeros(len(pages), dtype=HEAD_TYPE)
+        return self._heads_at(pages, self.record_at)
+
+    def head_histories(self, pages: Pages, most: int) -> Iterator[npt.NDArray[np.void]]:
+        """The heads of the last records of these pages, then those of the records before them, up to `most` of a page;
+        zeros for a page that has no more.
+        """
+        every = np.arange(len(pages), dtype=np.int64)
+        visited = self.visited(pages)
+        places = np.zeros(len(pages), dtype=np.uint32)
+        places[visited] = self.record_at[pages[visited]]
+        for _ in range(most):
+            if not places.any():
+                return
+            heads = self._heads_at(every, places)
+            yield heads
+            newer, places = places, np.ascontiguousarray(heads["previous"])
+            for wrong in np.flatnonzero((places >= newer) & (newer > 0)):
+                self._older(int(newer[wrong]), int(places[wrong]))
+
+    def _heads_at(self, numbers: Pages, places: npt.NDArray[np.uint32]) -> npt.NDArray[np.void]:
+        heads = np.zeros(len(numbers), dtype=HEAD_TYPE)
         _copy_heads(
-            pages,
-            self.record_at,
+            numbers,
+            places,
             self.file.base,
             self.file.tail,
-            heads.view(np.uint8).reshape(len(pages), HEAD_TYPE.itemsize),
+            heads.view(np.uint8).reshape(len(numbers), HEAD_TYPE.itemsize),
         )
         return heads
 

@@ -27,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
-from centime.files.disk import create_file, make_folder, naming, read_file, room_for, sync_folder, write_whole
+from centime.files.disk import create_file, make_folder, read_file, room_for, sync_folder, write_whole
 from centime.files.listing import list_folder
+from centime.files.octets import read_array
 from centime.model.errors import DamagedFile
 
 VERSION = 2
@@ -218,8 +219,7 @@ def _read_manifest(path: Path, version: int | None = VERSION) -> dict[str, Any]:
 
 def _read_array(path: Path, name: str, described: Mapping[str, Any]) -> npt.NDArray[Any]:
     try:
-        with naming(path / name):
-            array = np.fromfile(path / name, dtype=np.uint8)
+        array = read_array(f"{path}/{name}")
     except FileNotFoundError as trouble:
         raise _gone_or_damaged(path, name) from trouble
     try:

@@ -1,19 +1,22 @@
 """Two versions of a document beside each other: the sentences that changed, and the delta of their trees."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from centime.model.outcome import PageKind
 from centime.parse.encoding import as_utf8
-from centime.parse.kind import kind_of
+from centime.parse.kind import is_binary, kind_of
 from centime.warehouse.contents import Contents
 from centime.warehouse.delta import Delta, Xids, delta_between, first_xids, next_xids
-from centime.warehouse.matching import match_trees
+from centime.warehouse.matching import Matching, match_trees
 from centime.warehouse.sentences import paragraphs_of, sentences_of
 from centime.warehouse.sequence_diff import Step, steps
 from centime.warehouse.tree import NotWellFormed, Tree, html_tree, xml_tree
 
 HTML, XML, TEXT, BINARY = "html", "xml", "text", "binary"
+_NO_XIDS: Xids = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,8 @@ class Document:
             return HTML
         if kind is PageKind.XML:
             return XML
-        return BINARY if b"\0" in self.body[:4096] and not self.body.startswith((b"\xff\xfe", b"\xfe\xff")) else TEXT
+        has_nul = b"\0" in self.body[:4096] and not self.body.startswith((b"\xff\xfe", b"\xfe\xff"))
+        return BINARY if has_nul or is_binary(self.body, self.content_type) else TEXT
 
     def tree(self, contents: Contents) -> Tree:
         """Its tree; NotWellFormed if it has none."""
@@ -84,23 +88,38 @@ def tree_change(versions: Sequence[Document], old: int, new: int) -> TreeChange:
     The first version numbers its nodes, and all that lie between give identifiers to nodes that come, so `versions`
     begins with the first one that is known. Others without a tree are passed over.
     """
-    contents = Contents()
     found: tuple[Tree, Xids] | None = None
     begin: tuple[Tree, Xids] | None = None
-    free = 0
-    for number, version in enumerate(versions[: new + 1]):
-        try:
-            tree = version.tree(contents)
-        except NotWellFormed:
-            if number in (old, new):
-                raise
-            continue
-        if found is None:
-            xids, free = first_xids(tree), len(tree)
-        else:
-            xids, free = next_xids(match_trees(found[0], tree), found[1], free)
-        found = tree, xids
-        begin = found if number == old else begin
+    for number, tree, xids, _ in numbered_trees(versions[: new + 1]):
+        if not isinstance(tree, NotWellFormed):
+            found = tree, xids
+            begin = found if number == old else begin
+        elif number in (old, new):
+            raise tree
     if found is None or begin is None:
         raise IndexError(f"there are no versions {old} and {new}, in this order")
     return TreeChange(delta_between(*begin, *found), begin[0], found[0], begin[1], found[1])
+
+
+def numbered_trees(
+    versions: Iterable[Document],
+) -> Iterator[tuple[int, Tree | NotWellFormed, Xids, Matching | None]]:
+    """Of each version its number from 0 on, its tree, or why it has none, the identifiers of its nodes, and how they
+    match those of the tree before, if there is one.
+    """
+    contents = Contents()
+    before: tuple[Tree, Xids] | None = None
+    free = 0
+    for number, version in enumerate(versions):
+        try:
+            tree = version.tree(contents)
+        except NotWellFormed as trouble:
+            yield number, trouble, _NO_XIDS, None
+            continue
+        matching = None if before is None else match_trees(before[0], tree)
+        if before is None or matching is None:
+            xids, free = first_xids(tree), len(tree)
+        else:
+            xids, free = next_xids(matching, before[1], free)
+        yield number, tree, xids, matching
+        before = tree, xids

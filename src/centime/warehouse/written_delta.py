@@ -32,13 +32,14 @@ _LETTERS = (
 )
 _NO_NAME = re.compile(f"^[^{_LETTERS}]|[^{_LETTERS}0-9.\xb7\u0300-\u036f\u203f\u2040-]")
 _SEPARATOR = bytes([SEPARATOR])
+_STEP = re.compile(r"([^\[\]]+)(?:\[([0-9]{1,9})\])?")
 _STEPS = {COMMENT: "comment()", INSTRUCTION: "processing-instruction()", TYPE: "document-type()"}
 
 
 def operations(change: TreeChange) -> list[dict[str, Any]]:
     """The operations of a delta in the types of JSON: deletions, insertions, moves, updates."""
     delta = change.delta
-    old, new = _Paths(change.old, change.old_xids), _Paths(change.new, change.new_xids)
+    old, new = Paths(change.old, change.old_xids), Paths(change.new, change.new_xids)
     made: list[dict[str, Any]] = [
         *(_of_subtree("delete", subtree, old) for subtree in delta.deleted),
         *(_of_subtree("insert", subtree, new) for subtree in delta.inserted),
@@ -86,7 +87,7 @@ def _element(one: dict[str, Any]) -> str:
     return f"<{name}{facts}>{content}</{name}>" if content else f"<{name}{facts}/>"
 
 
-def _of_subtree(operation: str, subtree: Subtree, paths: "_Paths") -> dict[str, Any]:
+def _of_subtree(operation: str, subtree: Subtree, paths: "Paths") -> dict[str, Any]:
     top = subtree[0]
     return {
         "operation": operation,
@@ -95,7 +96,7 @@ def _of_subtree(operation: str, subtree: Subtree, paths: "_Paths") -> dict[str, 
         "position": top.position,
         "path": paths.path(top.xid),
         "xids": ",".join(_ranges(node.xid for node in subtree)),
-        "content": "".join(_written(subtree)),
+        "content": "".join(written_subtree(subtree)),
     }
 
 
@@ -106,7 +107,7 @@ def _ranges(xids: Iterable[int]) -> Iterator[str]:
         yield f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
 
 
-def _written(subtree: Subtree) -> Iterator[str]:
+def written_subtree(subtree: Subtree) -> Iterator[str]:
     """A subtree as XML."""
     open_elements: list[tuple[int, str]] = []
     for node in subtree:
@@ -162,7 +163,7 @@ def _quoted(value: object) -> str:
     return quoteattr(_clean(str(value)))
 
 
-class _Paths:
+class Paths:
     """XPaths of the nodes of a tree, by their identifiers."""
 
     def __init__(self, tree: Tree, xids: Xids) -> None:
@@ -185,10 +186,29 @@ class _Paths:
             self._known[each] = f"{self._known[parent]}/{self._step(parent, each)}"
         return self._known[above[0]] if above else self._known[node] or "/"
 
+    def xid_at(self, path: str) -> int:
+        """The identifier of the node that has a path; 0 if there is none."""
+        node = 0
+        for step in path.strip("/").split("/"):
+            named = _STEP.fullmatch(step)
+            alike = [child for child in self._below(node) if named and self._name(child) == named[1]]
+            place = int(named[2] or 1) if named else 0
+            if not 0 < place <= len(alike):
+                return 0
+            node = alike[place - 1]
+        return int(self._sorted[np.flatnonzero(self._order == node)[0]])
+
+    def _below(self, parent: int) -> list[int]:
+        below: list[int] = self._by_parent[self._begins[parent] : self._begins[parent + 1]].tolist()
+        return [node for node in below if node]  # the document is its own parent
+
+    def _name(self, node: int) -> str:
+        kind = int(self._tree.kind[node])
+        return self._tree.contents.name(int(self._tree.label[node])) if kind == ELEMENT else _STEPS.get(kind, "text()")
+
     def _step(self, parent: int, node: int) -> str:
         tree = self._tree
-        kind, label = int(tree.kind[node]), int(tree.label[node])
-        name = tree.contents.name(label) if kind == ELEMENT else _STEPS.get(kind, "text()")
+        kind, label, name = int(tree.kind[node]), int(tree.label[node]), self._name(node)
         siblings = self._by_parent[self._begins[parent] : self._begins[parent + 1]]
         alike = siblings[(tree.label[siblings] == label) & (tree.kind[siblings] == kind)]
         return name if len(alike) == 1 else f"{name}[{int(np.searchsorted(alike, node)) + 1}]"

@@ -12,13 +12,15 @@ from xxhash import xxh3_128_digest
 from centime import open_crawl
 from centime.cli import main
 from centime.cli.ending import run
+from centime.crawl.documents import page_texts
 from centime.crawl.report.versions import with_sentences
 from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
-from centime.store.archive import Archive
+from centime.store.archives.archive import Archive
 from centime.store.versions.database import FILE
 from centime.store.versions.writer import VersionWriter
+from tests.crawl.documents.test_pdf import encrypted, pdf
 from tests.crawl.report.made import hand_made
 
 PAGE, FEED, PICTURE, BROKEN = (f"http://a.example/{name}" for name in ("", "feed.xml", "picture.png", "broken.xml"))
@@ -161,8 +163,38 @@ def test_the_text_of_a_page_is_what_it_says(folder: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == "Größe\nWe open at 8. Come in.\n"
     assert centime("text", folder, PAGE, "--at", "2", "--json") == 0
     assert told(capsys)["text"] == ["Größe", "We open at 9. Come in."]
-    assert centime("text", folder, PICTURE) == 2
-    assert "image/png has no text" in capsys.readouterr().err
+    assert centime("text", folder, PICTURE) == 1
+    assert "image/png has no text that Centime reads\n" in capsys.readouterr().err
+
+
+def test_a_pdf_without_a_text_says_why_and_is_no_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hand_made(tmp_path / "crawl") as opened:
+        opened.close()
+    url = "http://a.example/a.pdf"
+    bodies = {
+        b"%PDF-1.4 nothing": "it is broken (Failed to load",
+        encrypted(): "it is encrypted, and needs a password",
+        pdf((" ",)): "its pages have none; they may be pictures",
+        b"x" * 900: "it has more than 0 MiB",
+    }
+    writer = VersionWriter(tmp_path / "crawl" / "versions")
+    for day, body in enumerate([*bodies, b"junk\n" * 100 + pdf(("Tea and cake.",))]):
+        writer.keep(answered(url, "application/pdf", body, day), document(body))
+    writer.close()
+    monkeypatch.setattr(page_texts, "MOST_PDF_BYTES", 899)
+    for number, reason in enumerate(bodies.values(), 1):
+        assert centime("text", tmp_path / "crawl", url, "--at", str(number)) == 1, reason
+        said = capsys.readouterr()
+        assert f"application/pdf has no text that Centime reads: {reason}" in said.err
+        assert said.out == ""
+    monkeypatch.undo()
+    assert centime("text", tmp_path / "crawl", url) == 0, "readers of PDFs skip what is before the header"
+    assert capsys.readouterr().out == "Tea and cake.\n"
+    monkeypatch.setattr(page_texts, "reads_pdf", lambda: False)
+    assert centime("text", tmp_path / "crawl", url) == 1
+    assert "pip install 'centime[pdf]'" in capsys.readouterr().err
 
 
 def test_people_see_the_sentences_that_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,6 +202,22 @@ def test_people_see_the_sentences_that_changed(folder: Path, capsys: pytest.Capt
     assert capsys.readouterr().out.splitlines()[3:] == ["  Größe", "- We open at 9.", "+ We open at 8.", "  Come in."]
     assert centime("diff", folder, PAGE, "--side-by-side") == 0
     assert any("We open at 9." in line and "We open at 8." in line for line in capsys.readouterr().out.splitlines())
+
+
+def test_the_history_of_a_node_is_shown_by_path_and_by_identifier(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert centime("versions", folder, FEED, "--node", "/a/b", "--json") == 0
+    by_path = told(capsys)["history"]
+    assert [(one["version"], one["what"]) for one in by_path] == [(1, "inserted"), (2, "changed inside")]
+    assert [one["content"] for one in by_path] == ["<b>1</b>", "<b>2</b>"]
+    with open_crawl(folder) as reader:
+        assert reader.history(FEED, "/a/b") == reader.history(FEED, 2) == by_path
+    assert centime("versions", folder, FEED, "--node", "/a/b") == 0
+    assert "changed inside" in capsys.readouterr().out
+    assert centime("versions", folder, FEED, "--node", "/a/z") == 1
+    assert "no version has a node /a/z" in capsys.readouterr().err
+    assert centime("versions", folder, PICTURE, "--node", "1") == 1
 
 
 @pytest.mark.parametrize(

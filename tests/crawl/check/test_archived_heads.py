@@ -14,9 +14,9 @@ from centime.model.document import Document
 from centime.model.errors import BadInput
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
-from centime.store.archive import Archive, mend
-from centime.store.captures import every_capture, find_bodies, read_body
-from centime.store.warc import LONGEST_URL
+from centime.store.archives.archive import Archive, mend
+from centime.store.archives.captures import every_capture, find_bodies, read_body
+from centime.store.archives.warc import LONGEST_URL
 from tests.fetch.hostile import closing, fetch
 
 BODY = b"\r\n\r\nWARC/1.1\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"  # as confusing as can be

@@ -13,8 +13,8 @@ from centime.crawl.repair.report import Repaired
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
 from centime.parse.document import read_document
-from centime.store.archive import Archive
-from centime.store.captures import every_capture, find_bodies, read_body
+from centime.store.archives.archive import Archive
+from centime.store.archives.captures import every_capture, find_bodies, read_body
 
 PAGES = 12
 

@@ -18,7 +18,7 @@ from centime.crawl.repair.repair import repair_crawl
 from centime.crawl.repair.report import Repaired
 from centime.crawl.report.opening import folder_of
 from centime.model.errors import CentimeError, DamagedCrawl, DamagedFile, NewFormat, NoRoom
-from centime.store.captures import find_bodies
+from centime.store.archives.captures import find_bodies
 from centime.store.folder import FORMAT, PARTS, CrawlFolder
 from tests.crawl.repair.test_repair import facts, killed
 from tests.crawl.world import World, advance, crawl
@@ -39,6 +39,7 @@ def a_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+Missing = dict[str, tuple[tuple[object, ...], tuple[object, ...]]]
 KINDS = {"a folder": a_folder, "a link that leads nowhere": a_link, "a pipe": a_pipe}
 
 
@@ -71,26 +72,36 @@ def put(kind: Callable[[Path], None], path: Path) -> None:
     kind(path)
 
 
-def told(report: Repaired) -> tuple[object, ...]:
-    """What a report says of a crawl, without what was set aside."""
-    restored = [one for one in report.restored if ", not a file; set aside" not in one]
-    return restored, report.lost, report.frames_lost, report.visits_lost, report.bytes_lost
+def told(report: Repaired, folder: Path) -> tuple[object, ...]:
+    """What a report says of a crawl, wherever its folder is, without what was set aside."""
+    restored = [one.replace(str(folder), "") for one in report.restored if ", not a file; set aside" not in one]
+    lost = [one.replace(str(folder), "") for one in report.lost]
+    return restored, lost, report.frames_lost, report.visits_lost, report.bytes_lost
+
+
+@pytest.fixture(scope="module")
+def without(young: Path, tmp_path_factory: pytest.TempPathFactory) -> Missing:
+    """For some files, what a repair says of the crawl if the file is missing, and what the crawl knows then."""
+    snapshot = next(iter(sorted((young / "snapshots").iterdir()))).name
+    found: Missing = {}
+    for name in ("state/records.bin", f"snapshots/{snapshot}/hosts.bin", "journal/000001.log", "centime.json"):
+        folder = tmp_path_factory.mktemp("without") / "c"
+        shutil.copytree(young, folder)
+        (folder / name).unlink()
+        found[name] = told(repair_crawl(folder), folder), facts(folder)
+    return found
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_a_file_is_repaired_as_a_missing_file_is(
-    young: Path, copied: Callable[[Path], Path], kind: str
+    young: Path, without: Missing, copied: Callable[[Path], Path], kind: str
 ) -> None:
-    snapshot = next(iter(sorted((young / "snapshots").iterdir()))).name
-    for name in ("state/records.bin", f"snapshots/{snapshot}/hosts.bin", "journal/000001.log", "centime.json"):
-        folder = copied(young)
-        (folder / name).unlink()
-        missing, expected = told(repair_crawl(folder)), facts(folder)
+    for name, (missing, expected) in without.items():
         folder = copied(young)
         put(KINDS[kind], folder / name)
-        assert told(repair_crawl(folder, dry_run=True)) == missing, name
+        assert told(repair_crawl(folder, dry_run=True), folder) == missing, name
         report = repair_crawl(folder)
-        assert told(report) == missing, name
+        assert told(report, folder) == missing, name
         assert f"{folder / name}: this is {kind}, not a file; set aside as" in report.restored[0]
         assert facts(folder) == expected, name
         assert check_crawl(folder).problems == [], name

@@ -36,7 +36,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             now = advance(opened, world, steps, start=now)
             opened.close()
     with crawl(path) as opened:
-        advance(opened, world, 25, start=now)
+        advance(opened, world, 15, start=now)
         opened.shard.journal.sync()
         shutil.copytree(path, path.with_name("killed"))
     return path.with_name("killed")

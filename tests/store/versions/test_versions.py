@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from hypothesis import given, settings
@@ -32,7 +32,8 @@ from centime.store.versions.stored import (
     every_newest,
     versions_of,
 )
-from centime.store.versions.writer import VersionWriter
+from centime.store.versions.writer import MOST_GATHERED, VersionWriter
+from tests.forked_program import forked
 
 URL = "http://a.example/"
 START = 1_700_000_000.0
@@ -356,33 +357,23 @@ def test_a_folder_where_nobody_may_write_can_be_read_and_nothing_is_written_ther
         tmp_path.chmod(0o700)
 
 
-KILLED = """
-import sys
-sys.path[:0] = [{tests!r}]
-from tests.store.versions.test_versions import VersionWriter, keep, START
-from pathlib import Path
-writer = VersionWriter(Path(sys.argv[1]))
-number = int(sys.argv[2])
-while True:
-    number += 1
-    keep(writer, b"the page " * 500 + b"%d" % number, START + number, f"http://a.example/{{number % 3}}")
-    print(number, flush=True)
-"""
-
-
 @pytest.mark.long
 def test_after_kills_every_version_that_was_kept_is_there_and_whole(tmp_path: Path) -> None:
-    program = KILLED.format(tests=str(Path(__file__).parents[3]))
     told = 0
+
+    def write(lines: TextIO) -> None:
+        writer, number = VersionWriter(tmp_path), told
+        while True:
+            number += 1
+            keep(writer, b"the page " * 500 + b"%d" % number, START + number, f"http://a.example/{number % 3}")
+            print(number, file=lines, flush=True)
+
     for _ in range(6):
-        with subprocess.Popen(
-            [sys.executable, "-c", program, tmp_path, str(told)], stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
+        with forked(write) as child:
+            for line in child.said:
                 told = int(line)
                 if told % 40 == 39:
-                    process.send_signal(signal.SIGKILL)
+                    os.kill(child.process, signal.SIGKILL)
         found: dict[int, StoredVersion] = {}
         for page in range(3):
             for version in versions_of(tmp_path, f"http://a.example/{page}"):
@@ -390,3 +381,39 @@ def test_after_kills_every_version_that_was_kept_is_there_and_whole(tmp_path: Pa
                 found[int(body.rpartition(b" ")[2])] = version
         assert set(range(1, told + 1)) <= set(found)
         told = max(found)
+
+
+def test_what_is_gathered_is_written_at_once_or_not_at_all(tmp_path: Path) -> None:
+    writer = VersionWriter(tmp_path, gathers=True)
+    digest = xxh3_128_digest(b"one")
+    keep(writer, b"one", START)
+    keep(writer, b"else", START, "http://a.example/2")
+    assert writer.holds(URL, digest)
+    assert versions_of(tmp_path, URL) == []
+    writer.verified(Response(url=URL, outcome=Outcome.UNCHANGED, status=304, asked_at=START + 9))
+    writer.flush()
+    assert [version.seen for version in versions_of(tmp_path, URL)] == [START + 9]
+    keep(writer, b"two", START + 10)
+    keep(writer, b"three", START + 11)  # a page has one gathered version
+    assert bodies_of(tmp_path) == [b"one", b"two"]
+    other = VersionWriter(tmp_path)
+    keep(other, b"four", START + 12)
+    writer.flush()
+    assert bodies_of(tmp_path) == [b"one", b"two", b"four", b"three"]
+    keep(writer, b"x" * MOST_GATHERED, START + 13)
+    assert len(versions_of(tmp_path, URL)) == 4
+    keep(writer, b"y", START + 14, "http://a.example/3")  # too much is gathered
+    assert len(versions_of(tmp_path, URL)) == 5
+    keep(writer, b"last", START + 15)
+    other._database.execute("DROP TABLE version")
+    with pytest.raises(DamagedFile):
+        writer.flush()
+    assert not writer.holds(URL, xxh3_128_digest(b"last"))
+    writer.close()
+
+
+def test_closing_writes_what_was_gathered(tmp_path: Path) -> None:
+    writer = VersionWriter(tmp_path, gathers=True)
+    keep(writer, b"one", START)
+    writer.close()
+    assert bodies_of(tmp_path) == [b"one"]

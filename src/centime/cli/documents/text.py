@@ -8,7 +8,7 @@ from centime.cli.documents.versions import Url
 from centime.cli.look.folder import Folder
 from centime.cli.output import Json, show
 from centime.cli.visible import tell
-from centime.model.errors import BadInput
+from centime.model.errors import NoText
 
 
 def register(app: typer.Typer) -> None:
@@ -27,8 +27,8 @@ def _text(
 ) -> None:
     """Writes the text of a page.
 
-    Each paragraph, heading, list item or cell is a line. Scripts, styles and markup are left out. A crawl stores pages
-    if it runs with --keep.
+    Each paragraph, heading, list item or cell is a line. Scripts, styles and markup are left out. PDFs have a text if
+    the extra centime[pdf] is installed. A crawl stores pages if it runs with --keep.
 
     Examples:
 
@@ -38,15 +38,24 @@ def _text(
       centime text museum https://museum.example/ --json
     """
     from centime.cluster.opening import owner_of
+    from centime.crawl.documents.page_texts import page_texts
     from centime.crawl.report.versions import Versions
     from centime.warehouse.comparison import BINARY
 
-    versions = Versions(owner_of(folder, url), url)
+    place = owner_of(folder, url)
+    versions = Versions(place, url)
     version = versions.at(at)
     document = versions.read(version)
     if document.form() == BINARY:
-        raise BadInput(f"{versions.url}: {document.content_type or 'this document'} has no text that Centime reads")
-    lines = document.paragraphs()
+        with page_texts(place) as texts:
+            found = texts.of(document.body, document.content_type, versions.url)
+        if not found.text:
+            what = document.content_type or "this document"
+            reason = f": {found.trouble}" if found.trouble else ""
+            raise NoText(f"{versions.url}: {what} has no text that Centime reads{reason}")
+        lines = found.text.splitlines()
+    else:
+        lines = document.paragraphs()
     if as_json:
         show({"url": versions.url, "version": version.number, "time": version.time, "text": lines}, as_json=True)
     else:

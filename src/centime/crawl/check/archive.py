@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from centime.crawl.check.findings import Findings
+from centime.crawl.imports.elsewhere import is_there
 from centime.files.disk import naming, read_file
 from centime.files.listing import list_folder, not_a_file
 from centime.model.errors import DamagedFile
-from centime.store.captures import CLOSED, OPEN, Capture, capture_of, read_body, recorded
+from centime.store.archives.captures import CLOSED, OPEN, Capture, capture_of, every_capture, read_body, recorded
+from centime.store.archives.warc import HEAD_BYTES, RecordFacts, facts_of
 from centime.store.places import misplaced_bodies
-from centime.store.warc import HEAD_BYTES, RecordFacts, facts_of
 
 CHUNK = 1 << 20
 ENDING = ".warc.gz"
@@ -127,6 +128,16 @@ def _members(path: Path) -> tuple[dict[int, Member], int, int]:
                 break
             data = file.read(CHUNK)
     return members, begin, path.stat().st_size
+
+
+def check_imported(folder: Path, findings: Findings) -> None:
+    """Checks the indexes of imported bodies that stay where they are. A file that is gone is none of the crawl's."""
+    lines = list(every_capture(folder))
+    for name in sorted({capture.filename for capture in lines}):
+        if not is_there(Path(name)):
+            findings.notes.append(f"{name}: this file, in which bodies were left when it was imported, is gone")
+    if lines:
+        findings.holds("imported bodies", "lines of indexes say in which files bodies are", len(lines))
 
 
 def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None, findings: Findings) -> bool:

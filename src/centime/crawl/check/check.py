@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from centime.crawl.check.archive import check_archive
+from centime.crawl.check.archive import check_archive, check_imported
 from centime.crawl.check.files import check_appended, check_journal, check_snapshots
 from centime.crawl.check.findings import Findings
 from centime.crawl.check.state import check_state
@@ -71,6 +71,7 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Findings:
     step(0.1, "bodies")
     with _said("bodies", findings):
         check_archive(folder.bodies, findings)
+        check_imported(folder.imported, findings)
     check_versions(folder.versions, findings)
     return findings
 

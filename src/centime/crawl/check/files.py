@@ -8,16 +8,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from xxhash import xxh3_64_hexdigest
 
 from centime.crawl.check.findings import Findings
 from centime.crawl.engine.assembly import must_reach_back
 from centime.files.appended import AppendedFile
-from centime.files.disk import naming
 from centime.files.frame import FRAME
 from centime.files.listing import list_files
 from centime.files.mark import mark_trouble
+from centime.files.octets import read_array
 from centime.model.errors import CentimeError, DamagedFile
 from centime.store import records, row_code
 from centime.store.folder import CrawlFolder
@@ -64,8 +63,7 @@ def _all_wrong_arrays(path: Path, findings: Findings) -> None:
         if not file.is_file():
             findings.wrong("snapshot", "is missing", file)
             continue
-        with naming(file):
-            octets = np.fromfile(file, dtype=np.uint8)
+        octets = read_array(str(file))
         if xxh3_64_hexdigest(octets.data) != checksum:
             findings.wrong("snapshot", f"damaged or cut short: the checksum of its {len(octets)} bytes is wrong", file)
 

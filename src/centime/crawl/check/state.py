@@ -27,6 +27,7 @@ from centime.model.outcome import Outcome, PageKind, Presence
 from centime.model.row_batch import Pages
 from centime.shard.state import ShardState
 from centime.shard.wanting import check_interest
+from centime.shard.weights.weighing import check_link_weights
 from centime.store.link_rows import NO_LIMIT
 
 Step = Callable[[float], None]
@@ -68,6 +69,12 @@ def check_state(opened: CrawlState, findings: Findings, step: Step) -> None:
             "pages have the interest, links and evidence that rows and records show",
             known.count,
             partial(check_interest, shard) if in_order and shard.interest is not None else None,
+        ),
+        (
+            "link weights",
+            "pages share out what they pay by the kinds of their links",
+            known.count,
+            partial(check_link_weights, shard) if in_order and shard.link_kinds is not None else None,
         ),
         ("url table", "fingerprints lead to their pages, one to one", known.table.count, known.table.check),
         *_transfers(shard),

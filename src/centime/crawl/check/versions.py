@@ -12,10 +12,10 @@ from centime.model.errors import CentimeError
 from centime.model.ids import PageId
 from centime.store.record import Mark
 from centime.store.versions.database import FILE, opened_to_read, owner_of
+from centime.store.versions.dictionary import troubles_in
 from centime.store.versions.walk import page_trouble, pages_of, walk
 
 PART = "versions"
-DATABASE = "the database is damaged"
 MOST_TOLD = 20  # problems of the database itself
 
 
@@ -85,7 +85,9 @@ def check_against(opened: CrawlReader, findings: Findings) -> None:
 def _check_database(database: sqlite3.Connection, path: Path, findings: Findings) -> None:
     for (sentence,) in database.execute(f"PRAGMA integrity_check({MOST_TOLD})"):
         if sentence != "ok":
-            findings.wrong(PART, f"{DATABASE}: {sentence}", path)
+            findings.wrong(PART, f"the database is damaged: {sentence}", path)
+    for sentence in troubles_in(database):
+        findings.wrong(PART, sentence, path)
     ((stray,),) = database.execute("SELECT count(*) FROM version WHERE document NOT IN (SELECT id FROM document)")
     if stray:
         findings.wrong(PART, f"{stray} versions belong to no page", path)

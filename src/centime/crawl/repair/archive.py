@@ -18,7 +18,7 @@ from centime.crawl.repair.report import Repaired
 from centime.files.disk import create_file, make_folder, naming, read_file, sync_folder, write_whole
 from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
-from centime.store.captures import CLOSED, OPEN, Capture, capture_of, recorded
+from centime.store.archives.captures import CLOSED, OPEN, Capture, capture_of, recorded
 
 ENDING = ".warc.gz"
 MAGIC = b"\x1f\x8b\x08"

@@ -18,8 +18,10 @@ Over 400 lines: the order of these steps is what makes a repair safe to repeat, 
 """
 
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +29,20 @@ import msgspec
 import numpy as np
 
 from centime.crawl.engine.assembly import JournalBehind, assemble, new_ledger, restored, shard_state
+from centime.crawl.engine.reader import read_crawl
 from centime.crawl.repair.archive import repair_archive
 from centime.crawl.repair.journal import Usable, read_usable, restore_bits
 from centime.crawl.repair.place import DAMAGED, REPAIRED, free_name, must_be_readable, rehearsed, set_aside
 from centime.crawl.repair.report import Repaired
 from centime.crawl.repair.state import DamagedState, Given
-from centime.crawl.repair.surgery import bury, forget_visits, rebuild_ledger, recount, renew_interest
+from centime.crawl.repair.surgery import (
+    bury,
+    forget_visits,
+    rebuild_ledger,
+    recount,
+    renew_interest,
+    renew_link_weights,
+)
 from centime.crawl.repair.versions import repair_versions
 from centime.files.disk import make_folder, read_file, sync_folder
 from centime.files.frame import frame_head
@@ -53,7 +63,7 @@ from centime.shard.people.commands import carry_out
 from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
-from centime.store.archive import mend
+from centime.store.archives.archive import mend
 from centime.store.folder import FORMAT, About, CrawlFolder, read_about, refuse_newer, said_of
 from centime.store.journal import HEAD, HEAD_BYTES, SEGMENTS, Head, Journal, mark_path, packed_head
 from centime.store.lock import LOCK
@@ -71,8 +81,14 @@ def repair_crawl(path: Path, *, dry_run: bool = False) -> Repaired:
         return _repair(path)
     report = rehearsed(path, _repair)
     repair_archive(path / "bodies", path / DAMAGED, report, write=False)
-    repair_versions(path / "versions", path / DAMAGED, report, write=False)
+    repair_versions(path / "versions", path / DAMAGED, report, partial(_known_urls, path), write=False)
     return report
+
+
+def _known_urls(path: Path) -> Iterator[str]:
+    """All URLs that the crawl knows; none if its state cannot be read."""
+    with suppress(CentimeError, OSError), closing(read_crawl(path)) as reader:
+        yield from reader.shard.pages.texts.every()
 
 
 def _must_be_known(path: Path) -> None:
@@ -108,7 +124,7 @@ def _repair(path: Path) -> Repaired:
                 report.restored.append(f"{trouble}; a snapshot has everything that was confirmed")
         report.lost += [one.loss for one in mend(folder.bodies) if one.loss]
         repair_archive(folder.bodies, folder.path / DAMAGED, report)
-        repair_versions(folder.versions, folder.path / DAMAGED, report)
+        repair_versions(folder.versions, folder.path / DAMAGED, report, partial(_known_urls, path))
         return report
     finally:
         folder.close()
@@ -292,6 +308,7 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
         report.lost.append(f"{report.visits_lost} visits; their pages are fetched again")
     recount(shard)
     renew_interest(shard)
+    renew_link_weights(shard)
     shard.frame, shard.chain = max(end, shard.frame), usable.chain
     shard.pages.sync()
     facts, arrays = shard_state(shard)

@@ -21,6 +21,7 @@ from centime.shard.placement import EVERY_LEVEL
 from centime.shard.presence import was_present
 from centime.shard.state import ShardState
 from centime.shard.wanting import computed
+from centime.shard.weights.weighing import weigh_all
 from centime.store.record import Record
 
 BATCH = 65_536
@@ -99,6 +100,12 @@ def renew_interest(shard: ShardState) -> None:
         shard.interest = computed(shard, shard.interest.want)
         shard.all_paid = True
         queueing.reorder(shard)
+
+
+def renew_link_weights(shard: ShardState) -> None:
+    """Weighs all links anew, if the crawl weighs links: a page may be of another host now."""
+    if shard.link_kinds is not None:
+        weigh_all(shard)
 
 
 def bury(shard: ShardState, page: PageId, now: float) -> None:

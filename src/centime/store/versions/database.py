@@ -3,11 +3,13 @@
     document    one row for each page: its newest version, and when that was last seen
     version     one row for each version: when it was first seen, and its frame (`chain.py`)
     crawl       one row: the identity of the crawl that opened it first; missing in files of older versions
+    dictionary, dictionary_copy
+                what key frames of small pages are compressed with (`dictionary.py`); missing until there are some pages
 
-Every version is one transaction, so a killed process leaves all of it or nothing; several fetchers write, and readers
-see a consistent state meanwhile (write-ahead log). After a power failure the last transactions may be missing. That
-costs a read and no version: a fetcher asks "has it changed?" only if the newest version here is the one that the crawl
-knows (`VersionWriter.holds`).
+Versions are written in transactions, so a killed process leaves all of one or nothing; several fetchers write, and
+readers see a consistent state meanwhile (write-ahead log). After a power failure the last transactions may be missing.
+That costs a read and no version: a fetcher asks "has it changed?" only if the newest version here is the one that the
+crawl knows (`VersionWriter.holds`).
 
 Numbers of versions begin with 1 and have no gaps. The oldest one that is left is a key frame.
 """
@@ -18,7 +20,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from centime.files.disk import create_file, make_folder
 from centime.files.listing import not_a_file
@@ -26,13 +28,14 @@ from centime.model.errors import DamagedFile, FileGone, InUse, NewFormat, NoRoom
 
 FILE = "versions.sqlite"
 BESIDE = ("-wal", "-shm")  # what SQLite keeps beside it while it is open, and after a kill or the last reader
-FORMAT = 1
+FORMAT = 2  # the newest one that is read; a file without dictionaries is of format 1
 OURS = 0x43744D65  # the application id, "CtMe"
+PAGE_BYTES = 8192  # of a new file: three frames of a KB would not fill 4096
 PATIENCE = 60.0  # seconds that a process waits for another one that writes
 
 _SCHEMA = f"""
 PRAGMA application_id = {OURS};
-PRAGMA user_version = {FORMAT};
+PRAGMA user_version = 1;
 CREATE TABLE document (
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
@@ -56,6 +59,14 @@ CREATE TABLE version (
 """
 
 
+class Database(sqlite3.Connection):
+    """A connection to the file, with the dictionaries that were read through it."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.dictionaries: dict[int, Any] = {}
+
+
 @contextmanager
 def naming_trouble(path: Path, *, writing: bool = False) -> Iterator[None]:
     """Raises what SQLite says about a file as an exception of ours that names the file. What keeps a crawl from writing
@@ -63,7 +74,7 @@ def naming_trouble(path: Path, *, writing: bool = False) -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.Error as trouble:
+    except (sqlite3.Error, UnicodeDecodeError) as trouble:  # SQLite quotes what is damaged
         code = getattr(trouble, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_READONLY_DBMOVED:
             raise FileGone(f"{path}: this file was moved or deleted while the crawl wrote to it") from trouble
@@ -81,7 +92,7 @@ def naming_trouble(path: Path, *, writing: bool = False) -> Iterator[None]:
         raise DamagedFile(f"{path}: damaged ({trouble})") from trouble
 
 
-def open_to_write(folder: Path) -> sqlite3.Connection:
+def open_to_write(folder: Path) -> Database:
     """The database of a folder, created if it is missing."""
     path = folder / FILE
     make_folder(folder)
@@ -89,9 +100,9 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
         raise DamagedFile(trouble)
     os.close(create_file(path, os.O_RDWR))  # before SQLite does, so that only its owner can read it
     with naming_trouble(path):
-        database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, factory=Database)
         try:
-            database.execute("PRAGMA page_size = 8192")  # of a new file: three frames of a KB would not fill 4096
+            database.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
@@ -108,14 +119,14 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def opened_to_read(folder: Path) -> Iterator[sqlite3.Connection | None]:
+def opened_to_read(folder: Path) -> Iterator[Database | None]:
     """The database of a folder, which cannot be changed through it; None if there is none."""
-    path = folder / FILE
-    kept: dict[Path, _Kept] | None = getattr(_keeping, "kept", None)
-    if kept is not None and (database := _still_open(kept, path)) is not None:
-        with naming_trouble(path):
-            yield database
+    kept: dict[str, _Kept] | None = getattr(_keeping, "kept", None)
+    if kept is not None and (found := _still_open(kept, folder)) is not None:
+        with naming_trouble(found.path):
+            yield found.database
         return
+    path = folder / FILE
     if trouble := not_a_file(path):
         raise DamagedFile(trouble)
     if not path.exists() or not path.stat().st_size:
@@ -123,7 +134,7 @@ def opened_to_read(folder: Path) -> Iterator[sqlite3.Connection | None]:
         return
     if kept is not None:
         with naming_trouble(path):
-            yield _kept_open(kept, path)
+            yield _kept_open(kept, folder)
         return
     with naming_trouble(path), closing(_connect_to_read(path)) as database:
         must_be_ours(database, path)
@@ -135,7 +146,7 @@ def keeping_open() -> Iterator[None]:
     """Lets `opened_to_read` keep its databases open until the block ends, in this thread: for reading many versions.
     A database that was replaced meanwhile is opened anew.
     """
-    kept: dict[Path, _Kept] = {}
+    kept: dict[str, _Kept] = {}
     _keeping.kept = kept
     try:
         yield
@@ -148,43 +159,45 @@ def keeping_open() -> Iterator[None]:
 class _Kept(NamedTuple):
     """An open database, and which file it is."""
 
-    database: sqlite3.Connection
+    database: Database
+    path: Path
     file: tuple[int, int]
 
 
 _keeping = threading.local()
 
 
-def _still_open(kept: dict[Path, _Kept], path: Path) -> sqlite3.Connection | None:
-    """The database that is kept open, if it is still the one with this name."""
-    found = kept.get(path)
+def _still_open(kept: dict[str, _Kept], folder: Path) -> _Kept | None:
+    """The database of a folder that is kept open, if it is still the one with this name."""
+    found = kept.get(str(folder))
     if found is None:
         return None
     try:
-        about = os.lstat(path)
+        about = os.lstat(found.path)
     except OSError:
         return None
-    return found.database if about.st_size and (about.st_dev, about.st_ino) == found.file else None
+    return found if about.st_size and (about.st_dev, about.st_ino) == found.file else None
 
 
-def _kept_open(kept: dict[Path, _Kept], path: Path) -> sqlite3.Connection:
+def _kept_open(kept: dict[str, _Kept], folder: Path) -> Database:
+    path = folder / FILE
     about = path.stat()
     file = about.st_dev, about.st_ino
-    found = kept.get(path)
+    found = kept.get(str(folder))
     if found is None or found.file != file:
         if found is not None:
-            kept.pop(path).database.close()
+            kept.pop(str(folder)).database.close()
         database = _connect_to_read(path)
-        kept[path] = _Kept(database, file)
+        kept[str(folder)] = _Kept(database, path, file)
         must_be_ours(database, path)
-    return kept[path].database
+    return kept[str(folder)].database
 
 
-def _connect_to_read(path: Path) -> sqlite3.Connection:
+def _connect_to_read(path: Path) -> Database:
     # In a folder where nobody may write, SQLite can open a database only if it is told that nobody does.
     alone = not os.access(path.parent, os.W_OK) and not path.with_name(path.name + BESIDE[0]).exists()
     place = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
-    return sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)
+    return sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None, factory=Database)
 
 
 def must_be_ours(database: sqlite3.Connection, path: Path) -> None:

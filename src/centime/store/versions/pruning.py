@@ -1,6 +1,5 @@
 """Removes versions that no rule keeps. The oldest version that stays becomes a key frame, so all others stay whole."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,7 +7,7 @@ from pathlib import Path
 
 from centime.model.errors import DamagedFile
 from centime.store.versions.chain import packed
-from centime.store.versions.database import FILE, naming_trouble, open_to_write, transaction
+from centime.store.versions.database import FILE, Database, naming_trouble, open_to_write, transaction
 from centime.store.versions.retention import Retention
 from centime.store.versions.stored import LEAST_ID, MANY, document_id, restored
 
@@ -23,9 +22,7 @@ class Pruned:
     damaged: int = 0  # pages of which nothing was removed, because a version is damaged
 
 
-def prune(
-    database: sqlite3.Connection, folder: Path, url: str, retention: Retention, now: float, *, slack: int = 1
-) -> int:
+def prune(database: Database, folder: Path, url: str, retention: Retention, now: float, *, slack: int = 1) -> int:
     """Removes the versions of a page that a rule does not keep, if there are at least `slack`; returns how many. It is
     part of a transaction. If the first one that is kept is damaged, nothing is removed: `centime repair` comes first.
     """
@@ -52,7 +49,7 @@ def prune(
     return count
 
 
-def _due(database: sqlite3.Connection, document: int, retention: Retention, now: float) -> tuple[int, int, int, int]:
+def _due(database: Database, document: int, retention: Retention, now: float) -> tuple[int, int, int, int]:
     """The first version that is kept, the newest one, how many there are before the first, and the bytes of these."""
     rows = database.execute(
         "SELECT number, time, length(frame) FROM version WHERE document = ? ORDER BY number", (document,)
@@ -98,7 +95,7 @@ def prune_all(
     return pruned
 
 
-def _documents(database: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+def _documents(database: Database) -> Iterator[tuple[int, str]]:
     first = LEAST_ID
     while True:
         found = database.execute("SELECT id, url FROM document WHERE id >= ? ORDER BY id LIMIT ?", (first, MANY))

@@ -1,6 +1,5 @@
 """Versions as they are stored: which there are of a page, and their bodies."""
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +11,8 @@ from xxhash import xxh3_128_digest
 from centime.model.address import fingerprint
 from centime.model.errors import DamagedFile, UnknownPage
 from centime.store.versions.chain import unpacked
-from centime.store.versions.database import opened_to_read
+from centime.store.versions.database import Database, opened_to_read
+from centime.store.versions.dictionary import dictionaries_of
 
 MANY = 500  # pages that are read at a time
 LEAST_ID = -(1 << 63)
@@ -23,9 +23,9 @@ _NEWEST = (
     f"SELECT id, url, seen, {_COLUMNS} FROM document JOIN version ON document = id AND number = newest"
     " WHERE id >= ? ORDER BY id LIMIT ?"
 )
-_FRAMES = (
-    "SELECT number, steps, digest, size, frame FROM version WHERE document = :document AND number <= :number"
-    " AND number >= :number - (SELECT steps FROM version WHERE document = :document AND number = :number)"
+_FRAME = "SELECT number, steps, digest, size, frame FROM version WHERE document = ? AND number = ?"
+_FRAMES_BEFORE = (
+    "SELECT number, steps, digest, size, frame FROM version WHERE document = ? AND number >= ? AND number < ?"
     " ORDER BY number"
 )
 
@@ -104,7 +104,7 @@ def bytes_of_versions(folder: Path) -> tuple[int, int, int]:
         return int(pages), int(versions), int(size)
 
 
-def _versions(database: sqlite3.Connection, document: int, url: str) -> list[StoredVersion]:
+def _versions(database: Database, document: int, url: str) -> list[StoredVersion]:
     found = database.execute(_ALL, (document,)).fetchall()
     (last,) = database.execute("SELECT seen FROM document WHERE id = ?", (document,)).fetchone() or (0.0,)
     seen = [before for before, *_ in found[1:]] + [last]
@@ -126,20 +126,23 @@ def _stored(url: str, seen: float, facts: list[Any]) -> StoredVersion:
     )
 
 
-def restored(database: sqlite3.Connection, folder: Path, url: str, number: int) -> bytes:
+def restored(database: Database, folder: Path, url: str, number: int) -> bytes:
     """The body of a version, from its key frame on."""
     document, place = document_id(url), f"{folder}: version {number} of {url}"
-    rows = database.execute(_FRAMES, {"document": document, "number": number}).fetchall()
-    if not rows or rows[-1][0] != number:
+    last = database.execute(_FRAME, (document, number)).fetchone()
+    if last is None:
         raise UnknownPage(f"{url}: there is no version {number} any more; --retain says what is kept")
-    if len(rows) != rows[-1][1] + 1:
+    rows, steps = [last], last[1]
+    if steps:
+        rows = [*database.execute(_FRAMES_BEFORE, (document, number - steps, number)), last]
+    if len(rows) != steps + 1:
         raise DamagedFile(f"{place} cannot be restored: a version before it is missing")
     body: bytes | None = None
     try:
         for _, _, _, size, frame in rows:
-            body = unpacked(frame, body, size)
+            body = unpacked(frame, body, size, dictionaries_of(database))
     except (DamagedFile, TypeError) as trouble:
         raise DamagedFile(f"{place} cannot be restored: {trouble}") from trouble
-    if body is None or xxh3_128_digest(body) != rows[-1][2]:
+    if body is None or xxh3_128_digest(body) != last[2]:
         raise DamagedFile(f"{place} is damaged: its body has another digest")
     return body

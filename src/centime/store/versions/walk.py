@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from xxhash import xxh3_128_digest
 
 from centime.model.errors import DamagedFile
-from centime.store.versions.chain import KEY_EVERY, unpacked
+from centime.store.versions.chain import KEY_EVERY, Dictionaries, unpacked
+from centime.store.versions.database import Database
+from centime.store.versions.dictionary import dictionaries_of
 from centime.store.versions.stored import LEAST_ID, MANY, document_id
 
 
@@ -55,21 +57,21 @@ def pages_of(database: sqlite3.Connection) -> Iterator[Page]:
         first = found[-1][0] + 1
 
 
-def walk(database: sqlite3.Connection, document: int) -> Iterator[Walked]:
+def walk(database: Database, document: int) -> Iterator[Walked]:
     """The versions of a page, oldest first."""
     found = database.execute("SELECT * FROM version WHERE document = ? ORDER BY number", (document,))
-    return walk_rows(map(Row._make, found))
+    return walk_rows(map(Row._make, found), dictionaries_of(database))
 
 
-def walk_rows(rows: Iterator[Row]) -> Iterator[Walked]:
+def walk_rows(rows: Iterator[Row], dictionaries: Dictionaries) -> Iterator[Walked]:
     """The same of rows that are in order."""
     before: Walked | None = None
     for row in rows:
-        before = _walked(row, before)
+        before = _walked(row, before, dictionaries)
         yield before
 
 
-def _walked(row: Row, before: Walked | None) -> Walked:
+def _walked(row: Row, before: Walked | None, dictionaries: Dictionaries) -> Walked:
     if trouble := _strange(row):
         return Walked(row, trouble=trouble)
     if row.steps:
@@ -78,7 +80,7 @@ def _walked(row: Row, before: Walked | None) -> Walked:
         if before.trouble:
             return Walked(row, trouble=f"version {row.number} needs the one before it, which is damaged")
     try:
-        body = unpacked(row.frame, before.body if row.steps and before is not None else None, row.size)
+        body = unpacked(row.frame, before.body if row.steps and before is not None else None, row.size, dictionaries)
     except DamagedFile as trouble:
         return Walked(row, trouble=f"version {row.number}: {trouble}")
     if xxh3_128_digest(body) != row.digest:

@@ -1,27 +1,57 @@
-"""Keeps the bodies that a fetcher reads as versions of their pages."""
+"""Keeps the bodies that a fetcher reads as versions of their pages.
+
+A transaction takes longer than all other work on a small page. So a fetcher gathers what it keeps, and writes it at
+once before it says that the pages were read (`flush`).
+"""
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from centime.files.presence import OTHER, must_lead_to
 from centime.model.document import Document
 from centime.model.errors import DamagedFile, FileGone, UnknownPage
 from centime.model.response import Response
-from centime.store.versions.chain import KEY_EVERY, packed
+from centime.store.versions.chain import KEY_EVERY, Dictionary, packed
 from centime.store.versions.database import BESIDE, FILE, naming_trouble, open_to_write, transaction
+from centime.store.versions.dictionary import (
+    AGAIN,
+    FIRST_AFTER,
+    SAMPLES,
+    add_dictionary,
+    newest_dictionary,
+    trained,
+)
 from centime.store.versions.pruning import prune
 from centime.store.versions.retention import EVERYTHING, Retention
 from centime.store.versions.stored import document_id, restored
 
+MOST_GATHERED = 4 << 20  # bytes of bodies
 _KNOWN = "SELECT newest, digest, seen FROM document WHERE id = ?"
 _STEPS = "SELECT steps FROM version WHERE document = ? AND number = ?"
+_SEEN = "UPDATE document SET seen = ? WHERE id = ? AND seen < ?"
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """A version that is to be written: what was known of its page, and its frame."""
+
+    response: Response
+    digest: bytes
+    newest: int
+    seen: float | None
+    steps_before: int
+    steps: int
+    frame: bytes
 
 
 class VersionWriter:
-    """Writes to the versions of a crawl; other processes may write to them as well."""
+    """Writes to the versions of a crawl; other processes may write to them as well. A writer that `gathers` writes when
+    it is told to.
+    """
 
     def __init__(
         self,
@@ -29,18 +59,30 @@ class VersionWriter:
         retention: Callable[[str], Retention] = lambda url: EVERYTHING,
         *,
         obeys_noarchive: bool = True,
+        gathers: bool = False,
     ) -> None:
         self.folder = Path(folder)
         self.path = self.folder / FILE
         self.obeys_noarchive = obeys_noarchive
         self._retention = retention
+        self._gathers = gathers
+        self._gathered: dict[int, _Gathered] = {}
+        self._gathered_bytes = 0
+        self._seen_again: dict[int, float] = {}
         self._database = open_to_write(self.folder)
         self._handle = os.open(self.path, os.O_RDONLY)
+        self._dictionary: Dictionary | None = None
+        self._train_after = FIRST_AFTER
+        with naming_trouble(self.path):
+            self._dictionary = newest_dictionary(self._database)
 
     def holds(self, url: str, digest: bytes) -> bool:
         """Whether the newest version of a page has this digest: only then "not changed since" is an answer."""
+        document = document_id(url)
+        if (waits := self._gathered.get(document)) is not None:
+            return waits.digest == digest
         with naming_trouble(self.path):
-            known = self._database.execute(_KNOWN, (document_id(url),)).fetchone()
+            known = self._database.execute(_KNOWN, (document,)).fetchone()
         return known is not None and known[1] == digest
 
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> None:
@@ -48,42 +90,89 @@ class VersionWriter:
         was.
         """
         with naming_trouble(self.path, writing=True):
-            self._keep(response, document.digest)
+            self._gather(response, document.digest)
+        self._flush_unless_gathering()
 
     def verified(self, response: Response) -> None:
         """Notes that the server reported the newest version as unchanged (304)."""
-        with naming_trouble(self.path, writing=True):
-            self._seen(document_id(response.url), response.asked_at)
+        self._seen(document_id(response.url), response.asked_at)
+        self._flush_unless_gathering()
 
     def answered(self, response: Response) -> None:
         """Does nothing: a redirect, an error or a robots.txt is no version of a page."""
 
-    def _keep(self, response: Response, digest: bytes) -> None:
-        url, time, database = response.url, response.asked_at, self._database
-        document = document_id(url)
+    def flush(self) -> None:
+        """Writes all that was gathered; if that fails, none of it is kept."""
+        gathered, seen_again = self._gathered, self._seen_again
+        if not gathered and not seen_again:
+            return
+        self._gathered, self._seen_again, self._gathered_bytes = {}, {}, 0
+        with naming_trouble(self.path, writing=True):
+            last = 0
+            with transaction(self._database):
+                for document, one in gathered.items():
+                    last = self._write(document, one)
+                self._database.executemany(_SEEN, [(time, document, time) for document, time in seen_again.items()])
+            if last >= self._train_after:
+                self._train(last)
+
+    def _flush_unless_gathering(self) -> None:
+        if not self._gathers or self._gathered_bytes > MOST_GATHERED:
+            self.flush()
+
+    def _gather(self, response: Response, digest: bytes) -> None:
+        document = document_id(response.url)
+        if document in self._gathered:
+            self.flush()
         newest, known, seen = self._known(document)
         if known == digest:
-            self._seen(document, time)
+            self._seen(document, response.asked_at)
             return
         before = self._steps(document, newest)
-        steps, frame = self._frame(url, newest, before, response.body)
-        with transaction(database):
-            if self._known(document)[0] != newest or self._steps(document, newest) != before:
-                newest, _, seen = self._known(document)  # somebody has pruned meanwhile, or written
-                steps, frame = self._frame(url, newest, self._steps(document, newest), response.body)
-            row = (document, newest + 1, time, seen, digest, len(response.body), steps)
-            database.execute(
-                "INSERT INTO document VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-                " newest = excluded.newest, digest = excluded.digest, seen = excluded.seen",
-                (document, url, newest + 1, digest, time),
-            )
-            database.execute(
-                "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*row, response.content_type, response.status, frame),
-            )
-            retention = self._retention(url)
-            if newest and not retention.all:
-                prune(database, self.folder, url, retention, time, slack=retention.slack())
+        steps, frame = self._frame(response.url, newest, before, response.body)
+        self._gathered[document] = _Gathered(response, digest, newest, seen, before, steps, frame)
+        self._gathered_bytes += len(response.body)
+
+    def _write(self, document: int, one: _Gathered) -> int:
+        """Writes a version, as a part of a transaction; returns the number of its row."""
+        response, database = one.response, self._database
+        url, time = response.url, response.asked_at
+        newest, seen, steps, frame = one.newest, one.seen, one.steps, one.frame
+        if self._known(document)[0] != newest or self._steps(document, newest) != one.steps_before:
+            newest, _, seen = self._known(document)  # somebody has pruned meanwhile, or written
+            steps, frame = self._frame(url, newest, self._steps(document, newest), response.body)
+        database.execute(
+            "INSERT INTO document VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            " newest = excluded.newest, digest = excluded.digest, seen = excluded.seen",
+            (document, url, newest + 1, one.digest, time),
+        )
+        row = (document, newest + 1, time, seen, one.digest, len(response.body), steps)
+        added = database.execute(
+            "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*row, response.content_type, response.status, frame),
+        )
+        place = added.lastrowid or 0
+        retention = self._retention(url)
+        if newest and not retention.all:
+            prune(database, self.folder, url, retention, time, slack=retention.slack())
+        return place
+
+    def _train(self, count: int) -> None:
+        """Takes the dictionary that is trained on so many versions, or trains it if no other process has."""
+        after = self._train_after
+        while self._train_after <= count:
+            after, self._train_after = self._train_after, self._train_after * AGAIN
+        found = newest_dictionary(self._database, after)
+        if found is None and (made := trained(self._samples())) is not None:
+            found = add_dictionary(self._database, made, after)
+        self._dictionary = found or self._dictionary
+
+    def _samples(self) -> Iterator[bytes]:
+        """The newest versions of some pages; in the order of their numbers, which are hashes, they are any pages."""
+        found = self._database.execute("SELECT url, newest FROM document ORDER BY id LIMIT ?", (SAMPLES,))
+        for url, newest in found.fetchall():
+            with suppress(DamagedFile, UnknownPage):
+                yield restored(self._database, self.folder, url, newest)
 
     def _known(self, document: int) -> tuple[int, bytes, float | None]:
         """Number and digest of the newest version of a page, and when it was last seen."""
@@ -101,10 +190,10 @@ class VersionWriter:
         if steps + 1 < KEY_EVERY:
             with suppress(DamagedFile, UnknownPage):  # what is damaged stays so, and the chain begins anew
                 return steps + 1, packed(body, restored(self._database, self.folder, url, newest))
-        return 0, packed(body, None)
+        return 0, packed(body, None, self._dictionary)
 
     def _seen(self, document: int, time: float) -> None:
-        self._database.execute("UPDATE document SET seen = ? WHERE id = ? AND seen < ?", (time, document, time))
+        self._seen_again[document] = max(time, self._seen_again.get(document, time))
 
     def write_back(self) -> str:
         """Writes the database again if it was deleted or replaced; returns what was wrong, or ""."""
@@ -132,8 +221,11 @@ class VersionWriter:
     def close(self) -> None:
         """Ends writing; the last process that does so completes the file."""
         if self._handle >= 0:
-            self.write_back()
-            self._close()
+            try:
+                self.write_back()
+                self.flush()
+            finally:
+                self._close()
 
     def _close(self) -> None:
         os.close(self._handle)

@@ -31,9 +31,18 @@ from centime.model.document import Document
 from centime.model.errors import BadSetting, DamagedFile, FileGone
 from centime.model.outcome import PageKind
 from centime.model.response import Response
-from centime.store.captures import OPEN, REVISIT, Capture, capture_of, date_of, find_bodies, find_original, mime_of
+from centime.store.archives.captures import (
+    OPEN,
+    REVISIT,
+    Capture,
+    capture_of,
+    date_of,
+    find_bodies,
+    find_original,
+    mime_of,
+)
+from centime.store.archives.warc import LONGEST_URL, answer, moment_of, payload_of, request, warc_date, warcinfo
 from centime.store.places import misplaced_bodies
-from centime.store.warc import LONGEST_URL, answer, moment_of, payload_of, request, warc_date, warcinfo
 
 LARGEST_FILE = 1 << 30
 KEEP = {"all": frozenset(PageKind), "xml": frozenset({PageKind.XML, PageKind.DTD})}
@@ -127,6 +136,9 @@ class Archive:
             self._written[xxh3_64_intdigest(f"{named} {capture.url}".encode())] = date
             self._last[xxh3_64_intdigest(capture.url.encode())] = named, date
         return capture
+
+    def flush(self) -> None:
+        """Does nothing: every record is written at once."""
 
     def write_back(self) -> str:
         """Writes the current file and its index again if they were deleted or replaced; returns what was wrong, or

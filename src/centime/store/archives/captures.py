@@ -21,8 +21,8 @@ from pathlib import Path
 from centime.files.disk import naming, read_file
 from centime.files.listing import list_files, not_a_file
 from centime.model.errors import DamagedFile
-from centime.store.url_key import url_key
-from centime.store.warc import date_in, facts_of, header_of, payload_of, record_of
+from centime.store.archives.url_key import url_key
+from centime.store.archives.warc import date_in, facts_of, header_of, payload_of, record_of
 
 REVISIT = "warc/revisit"
 OPEN = ".cdxj.open"
@@ -53,6 +53,11 @@ class Capture:
     def document(self) -> bool:
         """Whether this capture has the body of a page."""
         return not self.revisit and 200 <= self.status < 300
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the body is in a file outside the archive (`crawl/imports/elsewhere.py`)."""
+        return self.filename.startswith("/")
 
     def line(self) -> bytes:
         """The line of this capture in the index."""

@@ -22,9 +22,9 @@ from centime.model.document import Document
 from centime.model.errors import BadSetting, DamagedFile, NoRoom
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
-from centime.store import archive as archive_module
-from centime.store.archive import Archive, mend
-from centime.store.captures import Capture, capture_of, find_bodies, read_body
+from centime.store.archives import archive as archive_module
+from centime.store.archives.archive import Archive, mend
+from centime.store.archives.captures import Capture, capture_of, find_bodies, read_body
 
 HTML, XML = Document(kind=PageKind.HTML), Document(kind=PageKind.XML)
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\n"
@@ -239,8 +239,8 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path, monkeypatch: p
 WRITER = """
 import sys
 sys.path.insert(0, sys.argv[3])
-from centime.store.archive import Archive
-from tests.store.test_archive import HTML, response
+from centime.store.archives.archive import Archive
+from tests.store.archives.test_archive import HTML, response
 archive = Archive(sys.argv[1], sys.argv[2])
 number = 0
 while True:

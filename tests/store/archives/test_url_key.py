@@ -1,6 +1,6 @@
 import pytest
 
-from centime.store.url_key import url_key
+from centime.store.archives.url_key import url_key
 
 SESSION = "0123456789abcdefghijklemopqrstuv"
 
