@@ -26,7 +26,7 @@ from bench.fuzz_failures import FAILURES
 from bench.fuzz_run import Run, show, written
 
 FOLDERS = ("discover", "fetch", "files", "frontier", "graphs", "ledger", "parse", "refresh", "settings", "store")
-CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": ".venv/bounds-checked"}
+CHECKED = {"NUMBA_BOUNDSCHECK": "1"}
 KEPT = Path("fuzz")
 ENDING_SECONDS = 30.0  # for tests that are interrupted
 

@@ -19,7 +19,7 @@ from centime.fetch.directives import parse_directives
 from centime.fetch.watch import Attempt
 from centime.model.response import Response
 from centime.parse.document import read_document
-from centime.store.warc import answer, payload_of
+from centime.store.archives.warc import answer, payload_of
 
 ANSWERS = [
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 5\r\n\r\nhello",

@@ -27,11 +27,11 @@ from centime.settings.reading import decode_settings, read_config, settings_from
 from centime.shard import message
 from centime.shard.people.command import PublishCommand, SetCommand, SubscribeCommand, UnsubscribeCommand, pack_command
 from centime.shard.people.subscriptions import Subscription
-from centime.store.captures import Capture, capture_of, find_bodies
+from centime.store.archives.captures import Capture, capture_of, find_bodies
+from centime.store.archives.warc import HEAD_BYTES, answer, date_in, facts_of, payload_of
 from centime.store.journal import Journal
 from centime.store.row_code import count_links, decode, measure
 from centime.store.snapshot import read_snapshot, write_content
-from centime.store.warc import HEAD_BYTES, answer, date_in, facts_of, payload_of
 
 CONFIG = b"""seeds = ["http://a.example/"]\nrate = "50/s"\nbandwidth = "2GB/day"\nscope = "domain"\ninclude = ["/a/"]
 focus = ["/x/=4"]\nmax-depth = 3\ndelay = 1.5\ncontinuous = true\nshares = "0.5,0.2,0.1"\nallow-network = ["10.0.0.0/8"]

@@ -61,6 +61,7 @@ def import_targets(folder: Path) -> dict[str, Target]:
                 LOG,
                 json.dumps(JSON_ITEM).encode(),
                 _bundle(folder),
+                _bundle(folder)[:-100],  # without its directory
             ],
             _reader(own(folder, "lines"), ""),
             WORDS,

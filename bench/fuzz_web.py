@@ -31,7 +31,7 @@ from centime.parse.encoding import as_utf8
 from centime.settings.crawl import RequisiteSettings
 from centime.shard.message import TEXT_FOLLOWS, Lease
 from centime.shard.people.notices import Condition
-from centime.store.url_key import url_key
+from centime.store.archives.url_key import url_key
 
 HTML = [
     b"""<!doctype html><html lang=en><head><base href=/x/><title>t &amp; u</title><meta name=robots content=nofollow>

@@ -14,4 +14,6 @@ def takes_linear_time(read: Callable[[AnyStr], object], piece: AnyStr) -> bool:
         return time.process_time() - started
 
     seconds(1_000)
-    return min(seconds(200_000) for _ in range(2)) < 20 * min(seconds(20_000) for _ in range(3)) + 0.1
+    few = 20_000 if seconds(2_000) < 0.005 else 10_000  # of what takes long, few are enough to tell a square
+    most = 20 * min(seconds(few) for _ in range(3)) + 0.1
+    return any(seconds(10 * few) < most for _ in range(2))

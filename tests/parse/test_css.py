@@ -79,6 +79,7 @@ def test_every_name_that_is_quoted_properly_is_found_as_it_was(names: list[str])
     assert files(";".join(f"a{{b:url('{one}')}}" for one in quoted)) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",

@@ -1,7 +1,8 @@
 import pytest
 
 from centime.model.outcome import PageKind
-from centime.parse.kind import kind_of
+from centime.parse.kind import is_pdf, kind_of
+from centime.warehouse.comparison import BINARY, Document
 
 XML = b'<?xml version="1.0"?>'
 
@@ -69,3 +70,29 @@ XML = b'<?xml version="1.0"?>'
 )  # fmt: skip
 def test_a_page_is_what_its_type_and_its_beginning_say(body: bytes, content_type: str, kind: PageKind) -> None:
     assert kind_of(body, content_type) is kind
+
+
+JUNK = b"junk\n" * 100
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "pdf"),
+    [
+        (b"%PDF-1.4\n", "", True),
+        (b"\n%PDF-1.4\n", "text/html", True),
+        (JUNK + b"%PDF-1.4\n", "application/pdf", True),
+        (JUNK + b"%PDF-1.4\n", "application/x-pdf; charset=utf-8", True),
+        (JUNK + b"%PDF-1.4\n", "application/octet-stream", True),
+        (JUNK + b"%PDF-1.4\n", "", True),
+        (JUNK * 3 + b"%PDF-1.4\n", "", False),
+        (b"A PDF begins with %PDF-1.4", "", False),
+        (b"A PDF begins with\n%PDF-1.4\n", "text/plain", False),
+        (b"no header at all", "application/pdf", True),
+        (b"words", "text/plain", False),
+    ],
+)  # fmt: skip
+def test_a_pdf_is_what_is_declared_as_one_or_has_its_header_among_the_first_bytes(
+    body: bytes, content_type: str, pdf: bool
+) -> None:
+    assert is_pdf(body, content_type) == pdf
+    assert (Document(body, content_type).form() == BINARY) == pdf

@@ -87,7 +87,7 @@ def test_an_endless_document_type_is_read_in_linear_time(inside: str) -> None:
     start = time.process_time()
     read("<!DOCTYPE a [" + inside * 200_000, "text/xml")
     read(inside * 200_000, "application/xml-dtd")
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 8.0  # 0.4 s; a square of the length takes hours
 
 
 def test_deep_xml_is_read() -> None:

@@ -19,6 +19,7 @@ from centime.model.outcome import PageKind
 from centime.model.prologue import behind_prologue
 
 LOOK = 2_048  # bytes at the beginning that decide
+LOOK_PDF = 1_024  # in which readers of PDFs look for the header: servers put anything before it
 
 _VAGUE_TYPES = frozenset(
     [
@@ -30,6 +31,8 @@ _VAGUE_TYPES = frozenset(
         "binary/octet-stream",
     ]
 )
+_PDF_TYPES = frozenset(["application/pdf", "application/x-pdf"])
+_PDF_HEADER = re.compile(rb"[\r\n\0]%PDF-\d\.\d")
 _DTD_TYPES = frozenset(
     ["application/xml-dtd", "text/xml-dtd", "application/xml-external-parsed-entity", "text/xml-external-parsed-entity"]
 )
@@ -68,6 +71,21 @@ def kind_of(body: bytes, content_type: str = "") -> PageKind:
     if found is PageKind.HTML:
         return PageKind.OTHER if declared == "text/plain" else found
     return PageKind.OTHER if b"\0" in head[:64] else found
+
+
+def is_binary(body: bytes, content_type: str = "") -> bool:
+    """Whether a body that is no page is a file without text of its own: a PDF, an image, an archive."""
+    return _BINARY.match(_beginning(body)) is not None or is_pdf(body, content_type)
+
+
+def is_pdf(body: bytes, content_type: str = "") -> bool:
+    """Whether a body that is no page is a PDF: it begins like one, is declared as one, or has a type that says nothing
+    and the header of a PDF among its first bytes. What is declared as plain text may be about PDFs.
+    """
+    declared = media_type_of(content_type).name
+    if declared in _PDF_TYPES or _beginning(body).startswith(b"%PDF-"):
+        return True
+    return declared in _VAGUE_TYPES - {"text/plain"} and _PDF_HEADER.search(body[:LOOK_PDF]) is not None
 
 
 def _beginning(body: bytes) -> bytes:

@@ -3,7 +3,9 @@
 import gzip
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +18,7 @@ from centime.model.errors import BadInput
 from centime.model.outcome import Outcome
 from centime.store.record import Mark
 from tests.crawl.imports.importer import history, imported, links, numbers
-from tests.crawl.imports.written import BEGAN, DAY, SEED, html, page, stamp_of, weekly
+from tests.crawl.imports.written import BEGAN, DAY, SEED, Archive, html, page, stamp_of, wat, weekly
 
 
 def test_a_wacz_file_gives_the_visits_of_its_warc_files(tmp_path: Path) -> None:
@@ -115,8 +117,44 @@ def test_a_crawl_log_of_heritrix_gives_visits(tmp_path: Path) -> None:
     ]
     (tmp_path / "crawl.log").write_text("\n".join(lines) + "\n")
     report = imported(tmp_path / "c", tmp_path / "crawl.log")
-    assert (report.visits, report.trouble_count) == (2, 1)
+    assert (report.visits, report.left_out, report.trouble_count) == (2, {"failure": 1}, 1)
     assert history(tmp_path / "c", page(0))[0].time == BEGAN
+
+
+def log_line(number: int, status: str = "200", size: str = "5120") -> str:
+    """A line of a crawl log of Heritrix."""
+    return f"2026-01-01T00:00:01.000Z {status} {size} {page(number)} L - text/html #001 {stamp_of(BEGAN)}123+80 - - -\n"
+
+
+@pytest.mark.parametrize("status", ["-6", "-9999999999", "0", "9" * 5000])
+def test_a_failure_is_counted_in_a_crawl_log_and_in_an_index(tmp_path: Path, status: str) -> None:
+    (tmp_path / "crawl.log").write_text(log_line(0) + log_line(1, status) + log_line(2))
+    (tmp_path / "i.cdxj").write_text(cdxj(3, 0, "A") + cdxj(4, 0, "B", status=status) + cdxj(5, 0, "C", status="-"))
+    report = imported(tmp_path / "c", tmp_path / "crawl.log", tmp_path / "i.cdxj")
+    assert (report.visits, report.left_out, report.trouble_count) == (3, {"failure": 2}, 0)
+
+
+def test_a_response_without_a_status_is_counted_as_a_failure(tmp_path: Path) -> None:
+    data = weekly(tmp_path / "a.warc", weeks=[0], pages=3, gzip=False).read_bytes()
+    (tmp_path / "b.warc").write_bytes(data.replace(b"HTTP/1.1 200 OK", b"HTTP/1.1 -06 OK", 1))
+    report = imported(tmp_path / "c", tmp_path / "b.warc")
+    assert (report.visits, report.left_out) == (2, {"failure": 1})
+
+
+def test_a_size_that_is_larger_than_any_record_can_say_does_not_end_the_import(tmp_path: Path) -> None:
+    sizes = (2**33, 10**15 - 1, 10**30)
+    archive = Archive(tmp_path / "a.warc.wat.gz")
+    for number, size in enumerate(sizes):
+        length: dict[str, Any] = {"Entity-Length": size}
+        archive.metadata(page(number), BEGAN, wat(page(number), BEGAN, [], **length))
+    archive.close()
+    lines = [log_line(number, size=str(size)) for number, size in enumerate(sizes, 3)]
+    (tmp_path / "crawl.log").write_text("".join(lines))
+    table = {"url": [page(6), page(7)], "fetch_time": ["2026-01-01", "2026-01-01"], "warc_record_length": [-1, 2**40]}
+    pq.write_table(pa.table(table), tmp_path / "part.parquet")
+    paths = [tmp_path / name for name in ("a.warc.wat.gz", "crawl.log", "part.parquet")]
+    assert imported(tmp_path / "c", *paths).visits == 8
+    assert history(tmp_path / "c", page(3))[0].body_bytes == 2**32 - 1
 
 
 def test_a_mirror_of_wget_gives_pages_with_their_links(tmp_path: Path) -> None:
@@ -149,6 +187,47 @@ def test_items_of_scrapy_give_what_they_have(tmp_path: Path) -> None:
     assert [history(tmp_path / "c", page(number))[0].time for number in (0, 1)] == [BEGAN, BEGAN + DAY]
 
 
+DEEP = "[" * 2000 + "]" * 2000
+
+
+def deep_items(path: Path) -> None:
+    """Writes items of which the second is nested too deeply."""
+    items = [json.dumps({"url": page(number), "time": BEGAN, "x": []}) for number in range(3)]
+    path.write_text("\n".join([items[0], items[1].replace("[]", DEEP), items[2]]))
+
+
+def deep_index(path: Path) -> None:
+    """The same as an index."""
+    path.write_text(cdxj(0, 0, "A") + cdxj(1, 0, "B").replace("}", f', "x": {DEEP}}}') + cdxj(2, 0, "C"))
+
+
+def deep_metadata(path: Path) -> None:
+    """The same as records of a WAT file."""
+    archive = Archive(path)
+    for number in range(3):
+        metadata = wat(page(number), BEGAN, [])
+        deep = b'{"x": ' + DEEP.encode() + b", " + metadata[1:]
+        archive.metadata(page(number), BEGAN, deep if number == 1 else metadata)
+    archive.close()
+
+
+@pytest.mark.parametrize("write", [deep_items, deep_index, deep_metadata])
+def test_json_that_is_nested_too_deeply_is_named_and_costs_itself_alone(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
+    write(tmp_path / "deep")
+    report = imported(tmp_path / "c", tmp_path / "deep")
+    assert (report.visits, report.trouble_count) == (2, 1)
+    assert "nested too deeply" in report.troubles[0]
+
+
+def test_an_item_with_a_time_that_is_too_large_for_a_float_is_left_out_alone(tmp_path: Path) -> None:
+    lines = [f'{{"url": "{page(number)}", "time": {time}}}\n' for number, time in enumerate((BEGAN, 10**400, BEGAN))]
+    (tmp_path / "items.jsonl").write_text("".join(lines))
+    report = imported(tmp_path / "c", tmp_path / "items.jsonl")
+    assert (report.visits, report.left_out) == (2, {"no possible time": 1})
+
+
 def test_a_sitemap_makes_its_pages_known(tmp_path: Path) -> None:
     entries = "".join(f"<url><loc>{url}</loc></url>" for url in (page(0), page(1), "https://elsewhere.example/"))
     (tmp_path / "sitemap.xml").write_text(f"<urlset>{entries}</urlset>")
@@ -162,6 +241,15 @@ def test_what_is_not_recognised_is_an_error_that_names_the_file(tmp_path: Path, 
     (tmp_path / "what").write_bytes(content)
     with pytest.raises(BadInput, match="what: "):
         sources_of([tmp_path / "what"], "", Reading(1000))
+
+
+@pytest.mark.parametrize("at", [10, 60])
+def test_a_damaged_first_record_does_not_hide_the_others(tmp_path: Path, at: int) -> None:
+    data = bytearray(weekly(tmp_path / "a.warc.gz", weeks=[0], pages=3).read_bytes())
+    data[at : at + 8] = b"damaged!"
+    (tmp_path / "b.warc.gz").write_bytes(data)
+    report = imported(tmp_path / "c", tmp_path / "b.warc.gz")
+    assert (report.visits, report.trouble_count) == (3, 1)
 
 
 def test_a_url_that_is_not_utf8_is_told_and_the_rest_is_read(tmp_path: Path) -> None:

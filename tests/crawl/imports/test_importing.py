@@ -1,17 +1,31 @@
 """Visits of archives become visits of the crawl, at their own times, each once."""
 
 import gzip
+import sys
+import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 from centime.api.reader import open_crawl
+from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.imports.importing import importing
+from centime.crawl.imports.warc_records import WarcRecord, WarcRecords
+from centime.crawl.report.bodies import captures_of, typed_body_of
+from centime.crawl.search.finding import CrawlSearch
+from centime.crawl.search.updating import update_index
+from centime.model.errors import FileGone
 from centime.model.outcome import Outcome
 from centime.store.record import Mark
 from tests.crawl.imports.importer import all_records, history, imported, links, numbers, rates
@@ -170,6 +184,69 @@ def test_bodies_are_kept_if_that_is_wanted_and_stay_where_they_are_if_not(tmp_pa
         assert b"page 1 says 3" in zlib.decompressobj(31).decompress(file.read())
     imported(tmp_path / "archived", archive, keep="all")
     assert len(list((tmp_path / "archived" / "bodies").glob("*.warc.gz"))) == 1
+
+
+def test_bodies_that_stay_where_they_are_are_read_from_there(tmp_path: Path) -> None:
+    folder, packed = tmp_path / "c", gzip.compress(html("packed"))
+    archive = Archive(tmp_path / "a.warc.gz").response(page(0), BEGAN, html("first"))
+    archive.response(page(0), BEGAN + DAY, html("second")).revisit(page(0), BEGAN + 2 * DAY, BEGAN + DAY)
+    archive.response(page(1), BEGAN, packed, Content_Encoding="gzip")
+    plain = Archive(tmp_path / "plain.warc", gzip=False).response(page(2), BEGAN, html("plain"))
+    one = gzip.compress(b"".join(_records(weekly(tmp_path / "w.warc.gz", [0]))))
+    (tmp_path / "one.warc.gz").write_bytes(one)  # one member with all records
+    other = Archive(tmp_path / "other.warc", gzip=False).response(page(12), BEGAN, html("in Zstandard"))
+    (tmp_path / "other.warc.zst").write_bytes(zstd.compress(other.close().read_bytes()))
+    with zipfile.ZipFile(tmp_path / "z.wacz", "w") as collection:
+        inside = Archive(tmp_path / "inside.warc.gz").response(page(3), BEGAN + 9 * DAY, html("in a collection"))
+        collection.write(inside.close(), "archive/inside.warc.gz")
+    paths = [tmp_path / name for name in ("z.wacz", "one.warc.gz", "other.warc.zst")]
+    imported(folder, archive.close(), plain.close(), *paths)
+    assert not list((folder / "bodies").iterdir())
+    bodies = {n: [typed_body_of(folder, one)[0] for one in captures_of(folder, page(n))] for n in range(5)}
+    assert bodies[0][-1] == html("second")
+    assert html("first") in bodies[0]
+    assert html("packed") in bodies[1]
+    assert html("plain") in bodies[2]
+    assert bodies[3][-1] == html("in a collection")
+    assert b"page 4 says the same" in bodies[4][-1]
+    assert typed_body_of(folder, captures_of(folder, page(12))[0]) == (
+        html("in Zstandard"),
+        "text/html; charset=utf-8",
+    )
+    reader = read_crawl(folder)
+    assert update_index(reader).added == 11
+    assert [found.url for found in CrawlSearch(reader).find("collection")] == [page(3)]
+    (tmp_path / "plain.warc").unlink()
+    with pytest.raises(FileGone, match=r"plain.warc: this file, in which the body of .* was left"):
+        typed_body_of(folder, captures_of(folder, page(2))[0])
+    (tmp_path / "a.warc.gz").write_bytes((tmp_path / "w.warc.gz").read_bytes())
+    assert any("plain.warc: this file" in note for note in check_crawl(folder).notes)
+    with pytest.raises(FileGone, match="replaced or damaged"):
+        typed_body_of(folder, captures_of(folder, page(1))[0])
+
+
+def test_an_archive_that_needs_a_dictionary_which_it_does_not_have_says_so(tmp_path: Path) -> None:
+    data = weekly(tmp_path / "a.warc", weeks=[0], pages=3, gzip=False).read_bytes()
+    words = zstd.train_dict([data[at : at + 200] for at in range(0, len(data), 50)], 512)
+    (tmp_path / "a.warc.zst").write_bytes(zstd.compress(data, zstd_dict=words))
+    report = imported(tmp_path / "c", tmp_path / "a.warc.zst")
+    assert (report.visits, report.trouble_count) == (0, 1)
+    assert "Dictionary mismatch" in report.troubles[0]
+
+
+def test_an_archive_in_zstandard_inside_a_collection_is_read_too(tmp_path: Path) -> None:
+    data = weekly(tmp_path / "a.warc", weeks=[0], pages=3, gzip=False).read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.wacz", "w") as packed:
+        packed.writestr("archive/a.warc.zst", zstd.compress(data))
+    assert imported(tmp_path / "c", tmp_path / "a.wacz").visits == 3
+
+
+def _records(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        records = WarcRecords(file, path.stat().st_size)
+        for _, record in records.read(0):
+            assert isinstance(record, WarcRecord)
+            yield record.head + b"\r\n\r\n" + record.content + b"\r\n\r\n"
 
 
 def test_coded_and_chunked_bodies_are_decoded_and_broken_ones_are_told(tmp_path: Path) -> None:

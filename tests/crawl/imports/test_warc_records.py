@@ -2,12 +2,20 @@
 
 import gzip
 import io
+import sys
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centime.crawl.imports import warc_records
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+from centime.crawl.imports import packed_members, warc_records
 from centime.crawl.imports.finding import Trouble
+from centime.crawl.imports.packed_members import DICTIONARY
 from centime.crawl.imports.warc_records import WarcRecord, WarcRecords
 
 
@@ -30,14 +38,21 @@ def read(data: bytes, position: int = 0) -> tuple[list[bytes], list[str], list[i
     return contents, troubles, ends
 
 
+WORDS = zstd.train_dict([record(b"a page of number %d" % number) for number in range(200)], 1024)
 contents = st.lists(st.binary(max_size=200), min_size=1, max_size=6)
 
 
-@given(contents, st.sampled_from(["plain", "members", "one member"]))
+@given(contents, st.sampled_from(["plain", "members", "one member", "zstandard", "dictionary", "packed dictionary"]))
 def test_all_records_are_read_and_each_end_is_a_position_to_go_on_from(some: list[bytes], form: str) -> None:
     pieces = [record(one) for one in some]
     if form == "members":
         pieces = [gzip.compress(piece) for piece in pieces]
+    elif form == "zstandard":
+        pieces = [zstd.compress(piece) for piece in pieces]
+    elif "dictionary" in form:
+        packed = zstd.compress(WORDS.dict_content) if form == "packed dictionary" else WORDS.dict_content
+        frames = [zstd.compress(piece, zstd_dict=WORDS) for piece in pieces]
+        pieces = [DICTIONARY + len(packed).to_bytes(4, "little") + packed, *frames]
     data = gzip.compress(b"".join(pieces)) if form == "one member" else b"".join(pieces)
     found, troubles, ends = read(data)
     assert (found, troubles) == (some, [])
@@ -94,3 +109,28 @@ def test_no_bytes_make_the_reader_fail(data: bytes) -> None:
     read(data)
     read(b"\x1f\x8b\x08" + data)
     read(b"WARC/1.0\r\n" + data)
+
+
+@given(contents, st.integers(0, 5), st.integers(0, 2**32 - 1), st.sampled_from([b"\x5d", b"\x50"]))
+def test_a_skippable_frame_with_a_lying_length_is_told_and_hides_no_record(
+    some: list[bytes], place: int, length: int, kind: bytes
+) -> None:
+    frames = [zstd.compress(record(one)) for one in some]
+    place = 0 if kind == DICTIONARY[:1] else 1 + place % len(some)
+    behind = [len(b"".join(frames[place:count])) for count in range(place, len(some) + 1)]
+    lying = kind + DICTIONARY[1:] + length.to_bytes(4, "little")
+    found, troubles, _ = read(b"".join([*frames[:place], lying, *frames[place:]]))
+    if length not in behind:
+        assert found == some
+        assert len(troubles) == 1
+
+
+def test_a_dictionary_that_expands_without_end_is_not_unpacked(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(packed_members, "MOST_DICTIONARY", 1 << 20)
+    bomb = zstd.compress(bytes(64 << 20))
+    data = DICTIONARY + len(bomb).to_bytes(4, "little") + bomb + zstd.compress(record(b"a"))
+    tracemalloc.start()
+    found, troubles, _ = read(data)
+    assert (found, troubles) == ([b"a"], [])
+    assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    tracemalloc.stop()

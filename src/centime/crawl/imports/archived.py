@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from centime.crawl.imports.finding import Finding, Headers, Item, Reading, Refused, Trouble, moment_of
+from centime.crawl.imports.finding import FAILED, Finding, Headers, Item, Place, Reading, Refused, Trouble, moment_of
 from centime.crawl.imports.warc_records import WarcRecord, WarcRecords
 from centime.crawl.imports.wat import finding_of_metadata, is_of_response
 from centime.fetch.answer import decode_headers
@@ -50,13 +50,14 @@ def findings_of(records: WarcRecords, position: int, reading: Reading, name: str
         if isinstance(record, Trouble):
             yield end, record
         else:
-            item = _finding(record, reading)
+            item = finding_of(record, reading)
             if isinstance(item, Finding) and item.body is not None:
-                item = item._replace(place=f"{name} at byte {record.at}")
+                item = item._replace(place=Place(name, record.at))
             yield end, item
 
 
-def _finding(record: WarcRecord, reading: Reading) -> Item:
+def finding_of(record: WarcRecord, reading: Reading) -> Item:
+    """The visit that a record is."""
     is_wat = b"application/json" in record.head and b"metadata" in record.head
     if is_wat and not is_of_response(record.content):
         return None
@@ -84,7 +85,7 @@ def _finding(record: WarcRecord, reading: Reading) -> Item:
         return Finding(url, time, 200, (("content-type", kinds),), body, truncated or len(record.content) > most_bytes)
     status = _STATUS.match(record.content)
     if status is None:
-        return None if kind == b"response" else _revisit(fields, url, time, 304, ())
+        return FAILED if kind == b"response" else _revisit(fields, url, time, 304, ())
     end = _HEAD_END.search(record.content)
     head = record.content if end is None else record.content[: end.start()]
     headers = _headers(head)

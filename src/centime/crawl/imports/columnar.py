@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from centime.crawl.imports.finding import Finding, Item, Trouble, moment_of
+from centime.crawl.imports.finding import Finding, Item, Trouble, moment_of, number_of
 from centime.model.arrow import arrow
 from centime.model.errors import BadInput
 
@@ -67,15 +67,15 @@ def _finding(row: dict[str, Any]) -> Item:
     if not isinstance(url, str) or not time:
         return Trouble(f"a row has no URL or no time: {str(url)[:80]!r} {when!r}")
     status, mime = row.get("fetch_status", 200), row.get("content_mime_type")
-    size, target = row.get("warc_record_length"), row.get("fetch_redirect")
+    target = row.get("fetch_redirect")
     headers = [("content-type", mime)] if isinstance(mime, str) and "/" in mime else []
     if isinstance(target, str) and target:
         headers.append(("location", target))
     return Finding(
         url,
         time,
-        status if isinstance(status, int) else 0,
+        number_of(status),
         tuple(headers),
         digest=str(row.get("content_digest") or ""),
-        size=size if isinstance(size, int) else 0,
+        size=number_of(row.get("warc_record_length")),
     )

@@ -2,14 +2,15 @@
 
     2026-05-01T10:00:00.123Z 200 5120 http://a.example/ L http://b.example/ text/html #2 20260501100000000+80 sha1:...
 
-The time is that of the fetch (ninth field) if it is there. Codes below 0 are failures of the crawler, not of pages.
+The time is that of the fetch (ninth field) if it is there. Codes below 1 are failures of the crawler, not of
+pages: they are left out and counted.
 """
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from centime.crawl.imports.finding import Finding, Item, Trouble, moment_of, moment_of_digits
+from centime.crawl.imports.finding import FAILED, Finding, Item, Trouble, moment_of, moment_of_digits, number_of
 from centime.crawl.imports.lines import Lines
 
 LINE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?\s+-?\d+\s+(?:-|\d+)\s+\S+")
@@ -46,8 +47,11 @@ def _finding(line: bytes) -> Item:
         return Trouble(f"a line is not one of a crawl log: {line[:80].decode(errors='replace')!r}")
     fields += ["-"] * (10 - len(fields))
     logged, status, size, url, _, _, mime, _, fetched, digest = fields[:10]
-    if not url.startswith(("http://", "https://")) or not status.isdigit():
+    if not url.startswith(("http://", "https://")):
         return None
+    code = number_of(status)
+    if not code:
+        return FAILED
     began = fetched.partition("+")[0]
     time = moment_of_digits(began) if began.isdigit() else 0.0
     time = time or moment_of(logged)
@@ -57,8 +61,8 @@ def _finding(line: bytes) -> Item:
     return Finding(
         url,
         time,
-        int(status),
+        code,
         kind,
         digest=digest if ":" in digest else "",
-        size=int(size) if size.isdigit() and len(size) < 16 else 0,
+        size=number_of(size),
     )

@@ -1,7 +1,7 @@
 """Which format a file has, by its content; a person can say it instead (`--from`)."""
 
-import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from centime.crawl.imports.archived import WarcSource
@@ -11,13 +11,16 @@ from centime.crawl.imports.finding import Reading, Source
 from centime.crawl.imports.index_lines import IndexSource
 from centime.crawl.imports.json_lines import JsonSource
 from centime.crawl.imports.mirror import MirrorSource
+from centime.crawl.imports.packed_members import BROKEN, DICTIONARY, GZIP, ZSTANDARD, packing_of
 from centime.crawl.imports.sitemap_file import SitemapSource
 from centime.crawl.imports.wacz import WaczSource
+from centime.crawl.imports.warc_records import WarcRecord, WarcRecords
 from centime.crawl.imports.web_graph import EDGE, VERTEX, WebGraphSource
 from centime.discover.sitemap import is_sitemap
 from centime.model.errors import BadInput
 
 LOOK = 1 << 16
+CRUMB = 16  # packed bytes that are lost before a damaged place, at most
 FORMATS = ("warc", "wat", "wacz", "cdx", "parquet", "webgraph", "heritrix", "wget", "jsonl", "sitemap")
 VERTICES, EDGES = "vertices", "edges"
 
@@ -69,6 +72,10 @@ def _format_of(path: Path) -> str:
         return "wacz"
     if packed.startswith(b"PAR1"):
         return "parquet"
+    if packed.startswith(DICTIONARY):  # which nothing else begins with, and may be longer than what is looked at
+        return "warc"
+    if not packed:
+        raise BadInput(f"{path}: the file is empty")
     head = _unpacked(packed)
     lines = [line for line in head.split(b"\n", 4)[:4] if line.strip()]
     first = lines[0] if lines else b""
@@ -84,11 +91,12 @@ def _format_of(path: Path) -> str:
         return "webgraph"
     if is_sitemap(f"http://a/sitemap{path.suffix}", head if b"\n" not in head else head[: head.rindex(b"\n")]):
         return "sitemap"
-    raise BadInput(
-        f"{path}: its format is not recognised; --from says it: {', '.join(FORMATS)}"
-        if head
-        else f"{path}: the file is empty"
-    )
+    if packed.startswith((GZIP, ZSTANDARD)) and _has_record(path):
+        return "warc"
+    if packed.startswith(ZSTANDARD) and not head:  # which nothing else is packed with, and whose reader tells why
+        return "warc"
+    what = "its format is not recognised" if head else "nothing can be unpacked from its beginning"
+    raise BadInput(f"{path}: {what}; --from says its format: {', '.join(FORMATS)}")
 
 
 def _half_of(path: Path) -> str:
@@ -105,10 +113,20 @@ def _is_index(line: bytes) -> bool:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """The first bytes, without gzip."""
-    if not data.startswith(b"\x1f\x8b"):
+    """The first bytes, without gzip or Zstandard, as far as they are whole."""
+    packing = packing_of(data)
+    if packing is None:
         return data
-    try:
-        return zlib.decompressobj(31).decompress(data, LOOK)
-    except zlib.error:
-        return b""
+    stream, data, head = packing.stream(), data[packing.skipped(data) :], b""
+    with suppress(*BROKEN):
+        for at in range(0, len(data), CRUMB):
+            if stream.eof or len(head) >= LOOK:
+                break
+            head += stream.decompress(data[at : at + CRUMB], LOOK)
+    return head
+
+
+def _has_record(path: Path) -> bool:
+    """Whether a file has a whole record of WARC, maybe behind damaged ones."""
+    with path.open("rb") as file:
+        return any(isinstance(one, WarcRecord) for _, one in WarcRecords(file, path.stat().st_size).read(0))

@@ -6,7 +6,22 @@ from typing import NamedTuple, Protocol
 
 from centime.model.outcome import Outcome
 
+MOST_DIGITS = 15  # of a status or a number of bytes
+
 Headers = tuple[tuple[str, str], ...]
+
+
+class Place(NamedTuple):
+    """Where the body of a page is: a file, by its absolute path, and the byte at which its record begins. A file in a
+    zip file has the path of that one before its own.
+    """
+
+    file: str
+    at: int = 0
+    is_record: bool = True  # False: the file is the body
+
+    def __str__(self) -> str:
+        return f"{self.file} at byte {self.at}" if self.is_record else self.file
 
 
 class Finding(NamedTuple):
@@ -25,7 +40,7 @@ class Finding(NamedTuple):
     size: int = 0  # bytes of the body
     revisits: float | None = None  # of a revisit: the time of the capture with the same body, 0 if unknown
     only_links: bool = False  # there was no visit
-    place: str = ""  # of the body, in words
+    place: Place | None = None  # of the body
 
 
 class Trouble(NamedTuple):
@@ -48,6 +63,8 @@ class Refused(NamedTuple):
     reason: str
 
 
+FAILED = Refused("failure")
+"""A visit that says nothing of the page: a server or a crawler was in trouble."""
 Item = Finding | Trouble | Listed | Refused | None
 
 
@@ -77,6 +94,13 @@ class Source(Protocol):
 
 IMPORTED = frozenset({Outcome.READ, Outcome.UNCHANGED, Outcome.MOVED, Outcome.MOVED_TEMPORARILY, Outcome.GONE})
 """What an old visit tells of a page now. That a server was busy once does not."""
+
+
+def number_of(value: object) -> int:
+    """The number that a file gives, as such or in digits; 0 if it gives none, or one that nothing can have."""
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS else 0
+    return value if isinstance(value, int) and 0 <= value < 10**MOST_DIGITS else 0
 
 
 def moment_of(text: str) -> float:

@@ -24,7 +24,8 @@ import xxhash
 from centime.crawl.engine.loop import FINAL_ERROR, FINAL_PAYMENTS_PER_PAGE, SYNC_SECONDS
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.imports.detecting import sources_of
-from centime.crawl.imports.finding import Finding, Listed, Reading, Refused, Source, Trouble
+from centime.crawl.imports.elsewhere import References
+from centime.crawl.imports.finding import FAILED, Finding, Listed, Reading, Refused, Source, Trouble
 from centime.crawl.imports.once_archive import OnceArchive
 from centime.crawl.imports.visiting import Made, VisitMaker
 from centime.crawl.worker.fetching import keeper_of
@@ -94,6 +95,7 @@ class Importer:
         fetching = msgspec.structs.replace(fetching, keep=keep)
         self._most_bytes = settings.most_page_bytes
         self._keeper = keeper_of(fetching, OnceArchive)
+        self._references = References(opened.folder.imported, f"import-{stamp}")
         self._maker = VisitMaker(opened.shard, fetching, self._keeper, now)
         self._batch: list[Made] = []
         self._pending: set[str] = set()
@@ -127,6 +129,7 @@ class Importer:
             self.report.stopped = self._stop
             if self._keeper is not None:
                 self._keeper.close()
+            self._references.close()
         return self.report
 
     def _by_time(self, sources: Sequence[Source]) -> list[Source]:
@@ -173,7 +176,7 @@ class Importer:
         refusal = self._maker.refusal(url, page, finding)
         made = None if refusal else self._maker.made(url, page, finding)
         if made is None:
-            self.report.left_out[refusal or "failure"] += 1
+            self.report.left_out[refusal or FAILED.reason] += 1
             return
         self._batch.append(made)
         self._pending.add(url)
@@ -208,6 +211,7 @@ class Importer:
             [msgspec.Raw(one.packed) for one in batch],
             bytes(one.knowledge for one in batch),
         )
+        self._references.add([one.reference for one in batch])
         taken = self._shard.imported(frame)
         rows = sum(one.knowledge is Knowledge.LINKS for one in batch)
         self.report.links += min(rows, taken.taken)
@@ -220,6 +224,7 @@ class Importer:
         self._bytes = self._stepped = 0
         if abs(now - self._synced) >= SYNC_SECONDS:
             self._opened.must_be_there()
+            self._references.sync()
             self._shard.journal.sync()
             self._synced = now
         else:

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from centime.crawl.imports.finding import Finding, Item, Trouble, moment_of_digits
+from centime.crawl.imports.decoding import NotJson, decoder_of
+from centime.crawl.imports.finding import FAILED, Finding, Item, Trouble, moment_of_digits, number_of
 from centime.crawl.imports.lines import Lines
 
 USUAL = {11: "N b a m s k r M S V g", 9: "N b a m s k r V g", 10: "N b a m s k r M V g"}
+NO_STATUS = ("", "-")
 
 
 class _Fields(msgspec.Struct, gc=False):
@@ -26,7 +28,7 @@ class _Fields(msgspec.Struct, gc=False):
     redirect: str = ""
 
 
-_decode = msgspec.json.Decoder(_Fields).decode
+_decode = decoder_of(_Fields)
 
 
 class IndexSource:
@@ -68,7 +70,7 @@ def _finding(line: bytes, columns: list[str]) -> Item:
     if block.startswith("{"):
         try:
             found = _decode(block)
-        except (msgspec.MsgspecError, ValueError) as wrong:
+        except NotJson as wrong:
             return Trouble(f"a line is no valid CDXJ ({wrong}): {text[:80]!r}")
         return _made(found.url, timestamp, found.mime, str(found.status), found.digest, str(found.length))
     fields = text.split(" ")
@@ -85,9 +87,10 @@ def _made(url: str, timestamp: str, mime: str, status: str, digest: str, length:
     if not time or not url:
         return Trouble(f"a line has no URL or no time: {url[:80]!r} {timestamp[:20]!r}")
     revisit = mime == "warc/revisit"
-    number = 200 if revisit else int(status) if status.isascii() and status.isdigit() else 0
-    if not number or not url.startswith(("http://", "https://")):
+    if not url.startswith(("http://", "https://")) or (status in NO_STATUS and not revisit):
         return None  # a record of no response
+    number = 200 if revisit else number_of(status)
+    if not number:
+        return FAILED
     kind = (("content-type", mime),) if not revisit and "/" in mime else ()
-    size = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
-    return Finding(url, time, number, kind, digest=digest if digest != "-" else "", size=size)
+    return Finding(url, time, number, kind, digest=digest if digest != "-" else "", size=number_of(length))

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import xxhash
 
+from centime.crawl.imports.decoding import NotJson, decoder_of
 from centime.crawl.imports.finding import Finding, Item, Trouble, moment_of
 from centime.crawl.imports.lines import Lines
 
@@ -27,7 +28,8 @@ NAMES = {
     "type": ("content_type", "mime", "type"),
 }
 MILLISECONDS = 1e11  # larger numbers are not seconds
-_decode = msgspec.json.Decoder().decode
+NO_TIME = 1e18  # larger numbers are no times, and may not even be floats
+_decode = decoder_of(object)
 
 
 class JsonSource:
@@ -56,7 +58,7 @@ class JsonSource:
             return None
         try:
             item = _decode(line)
-        except (msgspec.MsgspecError, ValueError) as wrong:
+        except NotJson as wrong:
             return Trouble(f"a line is no valid JSON ({wrong}): {line[:80].decode(errors='replace')!r}")
         if not isinstance(item, dict):
             return Trouble(f"a line is no object: {line[:80].decode(errors='replace')!r}")
@@ -89,8 +91,10 @@ def _time(value: object) -> float:
     match value:
         case bool():
             return 0.0
-        case int() | float():
+        case int() | float() if abs(value) < NO_TIME:
             return float(value) / (1000.0 if value > MILLISECONDS else 1.0)
+        case int() | float():
+            return NO_TIME
         case str():
             return moment_of(value)
         case _:

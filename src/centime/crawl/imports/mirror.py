@@ -12,7 +12,7 @@ from email.utils import formatdate
 from pathlib import Path
 from urllib.parse import quote
 
-from centime.crawl.imports.finding import Finding, Item, Reading, Trouble
+from centime.crawl.imports.finding import Finding, Item, Place, Reading, Trouble
 from centime.model.outcome import PageKind
 from centime.parse.kind import kind_of
 
@@ -64,7 +64,7 @@ class MirrorSource:
         if kind in types:
             headers.append(("content-type", types[kind]))
         cut = len(body) > self._most_bytes
-        time, place = max(found.st_ctime, found.st_mtime), str(path.absolute())
+        time, place = max(found.st_ctime, found.st_mtime), Place(str(path.absolute()), is_record=False)
         return Finding(url, time, 200, tuple(headers), body[: self._most_bytes], cut, place=place)
 
     def _url(self, path: Path) -> str:

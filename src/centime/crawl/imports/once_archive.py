@@ -2,9 +2,9 @@
 
 from centime.model.document import Document
 from centime.model.response import Response
-from centime.store.archive import Archive
-from centime.store.captures import Capture, find_bodies
-from centime.store.warc import moment_of
+from centime.store.archives.archive import Archive
+from centime.store.archives.captures import Capture, find_bodies
+from centime.store.archives.warc import moment_of
 
 DOUBTED = 1_000  # first responses that may have been written before: more than a frame has
 

@@ -13,6 +13,7 @@ import msgspec
 import xxhash
 
 from centime.change.part import ComparedPart
+from centime.crawl.imports.elsewhere import reference
 from centime.crawl.imports.finding import IMPORTED, Finding
 from centime.crawl.worker.chain import Chains
 from centime.crawl.worker.needs import NeedReader
@@ -44,6 +45,7 @@ class Made(NamedTuple):
     time: float
     packed: bytes
     knowledge: Knowledge
+    reference: bytes = b""  # the line of the index of bodies that stay where they are
 
 
 class _Stored:
@@ -122,7 +124,9 @@ class VisitMaker:
             known = page is not None and self._shard.pages.records.last_time(page)
             lease = self._shard.lease_of(page, url) if page is not None and known else Lease(NOWHERE, url)
             whole = self._whole(lease, finding, outcome)
-            return Made(url, finding.time, pack(whole), Knowledge.WHOLE)
+            stays = self._keeper is None and outcome is Outcome.READ
+            line = reference(url, finding) if stays else b""
+            return Made(url, finding.time, pack(whole), Knowledge.WHOLE, line)
         depth = 0 if page is None else int(self._shard.pages.origin(page)["depth"])
         foreign, knowledge = self._foreign(Lease(NOWHERE, url, depth), finding, outcome)
         return Made(url, finding.time, pack(foreign), knowledge)

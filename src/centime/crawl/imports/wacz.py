@@ -3,20 +3,18 @@
 A position is the number of the WARC file in the order of names, times POSITIONS, plus the position in it.
 """
 
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from centime.crawl.imports.archived import findings_of
+from centime.crawl.imports.elsewhere import WARC_ENDINGS
 from centime.crawl.imports.finding import Item, Reading, Trouble
 from centime.crawl.imports.warc_records import WarcRecords
+from centime.crawl.imports.zip_entries import DAMAGE, ZipEntries
 from centime.model.errors import BadInput
 
 POSITIONS = 1 << 44
-ENDINGS = (".warc", ".warc.gz")
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
 
 
 class WaczSource:
@@ -28,11 +26,10 @@ class WaczSource:
         self.name = str(path)
         self._path = path
         self._reading = reading
-        try:
-            with zipfile.ZipFile(path) as archive:
-                entries = [one for one in archive.infolist() if one.filename.lower().endswith(ENDINGS)]
-        except DAMAGE as wrong:
-            raise BadInput(f"{path}: this is no whole zip file: {wrong}") from wrong
+        self._zip = ZipEntries(path)
+        entries = [one for one in self._zip.all if one.filename.lower().endswith(WARC_ENDINGS)]
+        if not entries and self._zip.trouble:
+            raise BadInput(f"{path}: this is no whole zip file, and no WARC file begins in it: {self._zip.trouble}")
         if not entries:
             raise BadInput(f"{path}: this zip file has no WARC files in it, as a WACZ file has")
         self._entries = sorted(entries, key=lambda entry: entry.filename)
@@ -43,21 +40,26 @@ class WaczSource:
     def items(self, position: int) -> Iterator[tuple[int, Item]]:
         """The visits behind a position."""
         first, within = divmod(position, POSITIONS)
-        inside = self._path.absolute()
+        inside, end = self._path.absolute(), len(self._entries) * POSITIONS
         self._before = sum(entry.file_size for entry in self._entries[:first])
-        with zipfile.ZipFile(self._path) as archive:
-            for number, entry in enumerate(self._entries[first:], first):
-                try:
-                    with archive.open(entry) as file:  # it can seek, also if the entry is compressed
-                        self._records = WarcRecords(cast("BinaryIO", file), entry.file_size)
-                        for end, item in findings_of(
-                            self._records, within, self._reading, f"{inside}/{entry.filename}"
-                        ):
-                            yield number * POSITIONS + end, item
-                except DAMAGE as wrong:
-                    yield (number + 1) * POSITIONS, Trouble(f"{entry.filename} is damaged from here on: {wrong}")
-                self._before += entry.file_size
-                self._records, within = None, 0
+        for number, entry in enumerate(self._entries[first:], first):
+            try:
+                with self._zip.open(entry) as file:
+                    self._records = WarcRecords(cast("BinaryIO", file), min(entry.file_size, POSITIONS - 1))
+                    for place, item in findings_of(self._records, within, self._reading, f"{inside}/{entry.filename}"):
+                        yield number * POSITIONS + place, item
+                wrong = file.trouble
+            except DAMAGE as damage:
+                wrong = f"is damaged from here on: {damage}"
+            if wrong:
+                yield (number + 1) * POSITIONS, Trouble(f"{entry.filename} {wrong}")
+            self._before += entry.file_size
+            self._records, within = None, 0
+        if self._zip.trouble and position < end:
+            yield (
+                end,
+                Trouble(f"the zip file is cut, and was read without its directory: {self._zip.trouble}"),
+            )
 
     def place(self) -> int:
         """How far the WARC files were read."""

@@ -1,10 +1,11 @@
-"""The records of a WARC file, plain or gzipped, one after the other, whatever is wrong with the file.
+"""The records of a WARC file, plain, gzipped or in Zstandard, one after the other, whatever is wrong with the file.
 
-    file      member*                        each a gzip stream, with one record or more; or no gzip at all
+    file      member*                        each a gzip stream or a frame of Zstandard, with one record or more; or
+                                             neither (`packed_members.py`)
     record    head CRLF CRLF content CRLF CRLF
 
 A record counts if its content is as long as its head says and is followed by its end. Otherwise the trouble is told,
-and reading goes on at the next place where a record begins: in a plain file the next `WARC/`, in a gzipped one the next
+and reading goes on at the next place where a record begins: in a plain file the next `WARC/`, in a packed one the next
 member. So a record with a lying length costs itself alone, also if the length covers the rest of the file.
 
 Memory is bounded by MOST_RECORD bytes and a piece, whatever is packed: of a longer record, and of what expands without
@@ -15,18 +16,25 @@ A position is the place of a record in the file; in a member of many records, th
 """
 
 import re
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from centime.crawl.imports.finding import Trouble
+from centime.crawl.imports.packed_members import (
+    BROKEN,
+    FRAME_HEAD,
+    GZIP,
+    Packing,
+    Stream,
+    dictionary_bytes,
+    packing_of,
+)
 
 MOST_RECORD = 128 << 20
 LONGEST_HEAD = 64 << 10
 PIECE = 1 << 20  # bytes unpacked at once
 READ = 1 << 20
 FIRST_WINDOW = 16 << 10  # of a member: what zlib does not use is copied
-MAGIC = b"\x1f\x8b\x08"
 
 _END = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r?\ncontent-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*(?:\r?\n|\Z)", re.IGNORECASE)
@@ -57,10 +65,17 @@ class WarcRecords:
 
     def read(self, position: int) -> Iterator[tuple[int, WarcRecord | Trouble]]:
         """The records from a position on, each with the position behind it."""
-        if self._bytes(position, 3) == MAGIC or (position and self._bytes(0, 3) == MAGIC):
-            yield from self._packed(position)
+        packing = Packing(GZIP) if self._bytes(position, len(GZIP)) == GZIP else self._packing()
+        if packing is not None:
+            yield from self._packed(position, packing)
         else:
             yield from self._plain(position)
+
+    def _packing(self) -> Packing | None:
+        """How the file is packed, from its beginning, which may have a dictionary for all of it."""
+        begin = self._bytes(0, LONGEST_HEAD)
+        wanted = dictionary_bytes(begin)
+        return packing_of(self._bytes(0, wanted) if wanted > len(begin) else begin)
 
     def _bytes(self, at: int, count: int) -> bytes:
         """Bytes of the file; fewer at its end. What is at hand is not read again: a file in a zip file must not go
@@ -75,21 +90,29 @@ class WarcRecords:
             self._begin, self._buffer, offset = at, kept + more, 0
         return self._buffer[offset : offset + count]
 
-    def _packed(self, at: int) -> Iterator[tuple[int, WarcRecord | Trouble]]:
+    def _packed(self, at: int, packing: Packing) -> Iterator[tuple[int, WarcRecord | Trouble]]:
         while True:
             window = self._bytes(at, FIRST_WINDOW)
             if not window:
                 return
             self.at = at
-            if not window.startswith(MAGIC):
-                found = self._next_member(at)
+            if skipped := packing.skipped(window):
+                if self._is_border(at + skipped, packing):
+                    at += skipped
+                    continue
+                found = self._next_member(at + FRAME_HEAD, packing)
+                yield found, Trouble(f"the skippable frame at byte {at} does not end where a frame begins")
+                at = found
+                continue
+            if not window.startswith(packing.magic):
+                found = self._next_member(at, packing)
                 if self._bytes(at, min(found - at, READ)).strip(b"\0\r\n"):
                     yield found, Trouble(f"no record begins at byte {at}")
                 at = found
                 continue
             end = at
             try:
-                stream = zlib.decompressobj(31)
+                stream = packing.stream()
                 data = stream.decompress(window, PIECE)
                 record = _only_record(data) if stream.eof else None
                 if record is not None:  # the common case, without the way around
@@ -99,15 +122,15 @@ class WarcRecords:
                 for end, record in self._of_member(at, window, stream, data):
                     if record is not None:
                         yield end, record
-            except (_Lies, zlib.error) as wrong:
-                end = self._next_member(at + 1)
+            except (_Lies, *BROKEN) as wrong:
+                end = self._next_member(at + 1, packing)
                 yield end, Trouble(f"the record at byte {at} is damaged and was skipped: {wrong}")
             at = end
 
     def _of_member(
-        self, at: int, window: bytes, stream: "zlib._Decompress", data: bytes
+        self, at: int, window: bytes, stream: Stream, data: bytes
     ) -> Iterator[tuple[int, WarcRecord | None]]:
-        """The records of the gzip member at a place, whose window gave these data; last None with its end."""
+        """The records of the member at a place, whose window gave these data; last None with its end."""
         fed = at + len(window)
         rest = b""
         while True:
@@ -134,22 +157,31 @@ class WarcRecords:
                     raise _Lies("the file ends within it")
             data = stream.decompress(window, PIECE)
 
-    def _next_member(self, at: int) -> int:
+    def _is_border(self, at: int, packing: Packing) -> bool:
+        """Whether a member begins at a place, or the file ends there: a skippable frame with a lying length ends
+        elsewhere, and its length may cover the rest of the file.
+        """
+        if at >= self.size:
+            return at == self.size
+        behind = self._bytes(at, FRAME_HEAD)
+        return not behind.strip(b"\0\r\n") or behind.startswith(packing.magic) or packing.skipped(behind) > 0
+
+    def _next_member(self, at: int, packing: Packing) -> int:
         """Where the next member begins that is a record, or the end of the file."""
         while at < self.size:
             window = self._bytes(at, READ)
-            place = window.find(MAGIC)
+            place = window.find(packing.magic)
             while place >= 0:
                 try:
-                    begin = zlib.decompressobj(31).decompress(self._bytes(at + place, 1024), 16)
-                except zlib.error:
+                    begin = packing.stream().decompress(self._bytes(at + place, 1024), 16)
+                except BROKEN:
                     begin = b""
                 if begin.startswith(b"WARC/"):
                     return at + place
-                place = window.find(MAGIC, place + 1)
+                place = window.find(packing.magic, place + 1)
             if len(window) < READ:
                 break
-            at += len(window) - len(MAGIC) + 1
+            at += len(window) - len(packing.magic) + 1
         return self.size
 
     def _plain(self, at: int) -> Iterator[tuple[int, WarcRecord | Trouble]]:

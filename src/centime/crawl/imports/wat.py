@@ -7,7 +7,8 @@ them. What a page says of robots (`<meta name="robots">`) is obeyed.
 
 import msgspec
 
-from centime.crawl.imports.finding import Finding, Item, Trouble, moment_of
+from centime.crawl.imports.decoding import NotJson, decoder_of
+from centime.crawl.imports.finding import Finding, Item, Trouble, moment_of, number_of
 from centime.model.document import ALTERNATE, CANONICAL, EMBEDDED, NOFOLLOW
 
 
@@ -65,7 +66,7 @@ class _Record(msgspec.Struct, gc=False):
     envelope: _Envelope = msgspec.field(name="Envelope", default_factory=_Envelope)
 
 
-_decode = msgspec.json.Decoder(_Record).decode
+_decode = decoder_of(_Record)
 _FLAGS = {  # of links, by where they stand; others are no pages
     "A@/href": 0,
     "AREA@/href": 0,
@@ -84,7 +85,7 @@ def finding_of_metadata(content: bytes) -> Item:
     """The visit that the metadata of a response describe."""
     try:
         envelope = _decode(content).envelope
-    except (msgspec.MsgspecError, ValueError) as wrong:
+    except NotJson as wrong:
         return Trouble(f"the metadata of a response are no valid JSON: {wrong}")
     response, head = envelope.payload.response, envelope.head
     if response is None or not head.url.startswith(("http://", "https://")):
@@ -97,7 +98,7 @@ def finding_of_metadata(content: bytes) -> Item:
     return Finding(
         head.url,
         time,
-        _number(response.message.status),
+        number_of(response.message.status),
         headers,
         None,
         bool(head.truncated),
@@ -105,7 +106,7 @@ def finding_of_metadata(content: bytes) -> Item:
         flags,
         base,
         head.digest or response.digest,
-        _number(response.size),
+        number_of(response.size),
     )
 
 
@@ -138,9 +139,3 @@ def _forbids(rel: str) -> bool:
 
 def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
-
-
-def _number(value: str | int) -> int:
-    if isinstance(value, int):
-        return max(0, value)
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
