@@ -5,6 +5,8 @@
 diff     trees, matching and delta of neighbouring versions, beside xmldiff on those that it can compare in time; its
          deltas lead one way only, without old values
 chains   bytes of all versions as a chain of frames, beside git after `repack`
+dictionary
+         bytes and time of the first versions of pages of documentation, with a dictionary and without
 conformance
          W3C's suite for XML 1.0 (`bench/conformance.py`)
 crawl    pages per CPU-second of a crawl that keeps versions, and an index of them
@@ -29,16 +31,18 @@ from pathlib import Path
 
 import msgspec
 from lxml import etree
+from xxhash import xxh3_64_intdigest
 
 from bench.conformance import conformance
 from bench.crawl_pages import timed_crawl
-from bench.crawl_server import CACHE, NotToBeHad, documentation
+from bench.crawl_server import CACHE, NotToBeHad, documentation, documentation_tree
 from bench.crawl_shard import SETTINGS, MadeUp
 from bench.figure import Figure
 from bench.report import Benchmarks, run_parts
 from centime.crawl.engine.opening import open_writer
 from centime.model.kernel import compile_at_once
-from centime.store.versions.chain import KEY_EVERY, packed, unpacked
+from centime.store.versions.chain import KEY_EVERY, Dictionary, packed, unpacked
+from centime.store.versions.dictionary import SAMPLES, trained
 from centime.warehouse.comparison import Document, tree_change
 
 PACKAGE, RELEASES = "glad2", [f"2.0.{number}" for number in range(9)]
@@ -46,6 +50,8 @@ LARGE, SMALL = ("gl.xml", "vk.xml"), ("egl.xml", "glx.xml", "wgl.xml")
 XML = "text/xml"
 MOST_FOR_A_PEER = 200_000  # bytes of a document that xmldiff compares in seconds
 REPEATS = 3
+KEY_FRAMES = 2_000  # pages that are compressed with a dictionary of others
+PAGE_SIZES = (0, 1 << 12, 1 << 14, 1 << 15, 1 << 16)
 MOST_PAGES = 1_000_000
 WANTED_AMONG, WANTED_VISITS = 100_000, 4_000
 FOLLOWING = b"centime.crawl.search.following"
@@ -146,6 +152,32 @@ def _git_bytes(versions: Sequence[bytes]) -> int:
         return sum(path.stat().st_size for path in Path(folder, ".git/objects").rglob("*") if path.is_file())
 
 
+def dictionary() -> Iterator[Figure]:
+    """Key frames of pages, with a dictionary that is trained on others."""
+    paths = sorted(documentation_tree().rglob("*.html"), key=lambda path: xxh3_64_intdigest(bytes(path)))
+    bodies = [path.read_bytes() for path in paths[: SAMPLES + KEY_FRAMES]]
+    began = time.process_time()
+    made = trained(bodies[:SAMPLES])
+    training = time.process_time() - began
+    for first, last in pairwise(PAGE_SIZES):
+        pages = [body for body in bodies[SAMPLES:] if first < len(body) <= last]
+        alone, ours = _key_frames(pages, None), _key_frames(pages, Dictionary(made.content, last) if made else None)
+        name = f"{len(pages)} pages of {first >> 10} to {last >> 10} KiB"
+        yield Figure(f"{name}: bytes with a dictionary over those alone", ours[0] / alone[0], "times")
+        yield Figure("  CPU time of compressing", ours[1] / alone[1], "times")
+    yield Figure("training, once", training, "CPU-s")
+
+
+def _key_frames(pages: Sequence[bytes], dictionary: Dictionary | None) -> tuple[int, float]:
+    """Bytes of the key frames of pages, and the least CPU time of making them."""
+    size, least = 0, float("inf")
+    for _ in range(REPEATS):
+        began = time.process_time()
+        size = sum(len(packed(body, None, dictionary)) for body in pages)
+        least = min(least, time.process_time() - began)
+    return size, least
+
+
 class Spent:
     """CPU seconds of the processes that keep indexes, by process."""
 
@@ -231,10 +263,18 @@ def want() -> Iterator[Figure]:
     yield Figure("  the same with --want xml", 1e6 / best["xml"], "us")
 
 
-PARTS: Benchmarks = {"diff": diff, "chains": chains, "conformance": conformance, "crawl": crawl, "want": want}
+PARTS: Benchmarks = {
+    "diff": diff,
+    "chains": chains,
+    "dictionary": dictionary,
+    "conformance": conformance,
+    "crawl": crawl,
+    "want": want,
+}
 ABOUT = {
     "diff": "deltas of trees beside xmldiff",
     "chains": "all versions of a document beside git",
+    "dictionary": "first versions of pages with a dictionary",
     "conformance": "W3C's tests of XML parsers",
     "crawl": "crawls of real documentation that keep versions, beside those that keep nothing and WARC files",
     "want": "what --want costs a shard",

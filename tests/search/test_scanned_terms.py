@@ -50,6 +50,20 @@ def test_the_terms_are_those_of_the_tree(inside: str, head: str, declared: bool)
         assert np.array_equal(found, terms_of(root)), body
 
 
+@settings(max_examples=300)
+@given(st.from_regex(r"[ \t\n]?[-+]?[0-9]{0,9}(\.[0-9]{0,9})?([eE][-+]?[0-9]{0,2})?[ \n]?", fullmatch=True))
+@example("-0.00")
+@example("000123.4500")
+@example("." + "0" * 14)
+@example("9" * 64)
+def test_the_terms_of_numbers_are_those_of_the_tree(number: str) -> None:
+    body = f"<a><b>{number}</b><c n='{number.strip()}'/></a>".encode()
+    root, _ = whole_tree_of(body, PageKind.XML, "utf-8")
+    found = SCANNER.terms(body)
+    assert found is not None
+    assert np.array_equal(found, terms_of(root))
+
+
 def test_most_documents_are_read_so() -> None:
     body = "<rss xmlns:p='urn:p'><item p:id='7' xml:lang='de'><price>12.50</price><n/>é&#38;</item></rss>"
     assert SCANNER.terms(body.encode()) is not None

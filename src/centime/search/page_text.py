@@ -10,9 +10,9 @@ has nothing else has all of its text.
 
 from dataclasses import dataclass
 
-from centime.model.media_type import media_type_of
 from centime.parse.document import read_document
 from centime.parse.encoding import as_utf8
+from centime.parse.kind import is_pdf
 from centime.warehouse.comparison import BINARY, HTML, TEXT, XML, Document
 from centime.warehouse.contents import Contents
 from centime.warehouse.sentences import paragraphs_of
@@ -35,6 +35,7 @@ class PageText:
     text: str = ""  # a paragraph in each line
     title: str = ""
     language: str = ""  # "en", "zh"
+    trouble: str = ""  # why it has no text, if it could have one
 
 
 def page_text(body: bytes, content_type: str, url: str) -> PageText:
@@ -42,8 +43,7 @@ def page_text(body: bytes, content_type: str, url: str) -> PageText:
     cut = body[:MOST_BYTES]
     form = Document(cut, content_type, url).form()
     if form == BINARY:
-        is_pdf = body.startswith(b"%PDF-") or media_type_of(content_type).name == "application/pdf"
-        return PageText(PDF if is_pdf else OTHER)
+        return PageText(PDF if is_pdf(body, content_type) else OTHER)
     if form == TEXT:
         lines = as_utf8(cut, content_type, url=url)[0].decode(errors="replace").splitlines()
         return PageText(TEXT, _together([" ".join(line.split()) for line in lines]))

@@ -21,7 +21,7 @@ index. The whole is derived: what is damaged or of another version is begun agai
 import json
 import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,10 +37,10 @@ else:
 
 from centime.files.disk import make_folder
 from centime.files.replacement import replace_file
-from centime.search.path_terms import EVERYTHING, Terms, hashed
+from centime.search.path_terms import EVERYTHING, Terms, hashes_of
 from centime.search.xpath_condition import AnyOf, Condition
 
-FORMAT = 2
+FORMAT = 3
 HASH_BITS = 40  # of a hash that are kept: with a million terms, one of a million queries has a candidate too many
 MOST_SEGMENTS = 8  # then all become one
 SEGMENT_POSTINGS = 4_000_000  # that are gathered in memory before they are written
@@ -80,6 +80,9 @@ class Segment:
     def _sorted(cls, pages: Places, digests: Terms, terms: Terms, places: Places) -> "Segment":
         order = np.lexsort((places, terms))
         terms, places = terms[order], places[order]
+        if len(terms):  # two terms of a document may have the same hash
+            is_first = np.concatenate([[True], (terms[1:] != terms[:-1]) | (places[1:] != places[:-1])])
+            terms, places = terms[is_first], places[is_first]
         firsts = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]])) if len(terms) else _NONE
         starts = np.append(firsts, len(terms)).astype(np.uint32)
         return cls(pages, digests, terms[firsts], starts, places)
@@ -113,29 +116,39 @@ class Segment:
         at = int(np.searchsorted(self._terms, wanted))
         if at == len(self._terms) or self._terms[at] != wanted:
             return _NONE
-        return np.unique(self._postings[self._starts[at] : self._starts[at + 1]])
+        return self._postings[self._starts[at] : self._starts[at + 1]]
 
-    def fulfilling(self, condition: Condition) -> Places | None:
+    def _fulfilling(self, condition: Condition, hashes: Mapping[str, int]) -> Places | None:
         """The places of the documents that fulfil a condition, sorted; None for all of them."""
         if isinstance(condition, str):
-            return self.having(hashed(condition))
-        parts = [self.fulfilling(part) for part in condition.parts]
+            return self.having(hashes[condition])
+        parts = [self._fulfilling(part, hashes) for part in condition.parts]
         some = sorted((part for part in parts if part is not None), key=len)
         if isinstance(condition, AnyOf):
-            return None if len(some) < len(parts) else np.unique(np.concatenate(some))
+            return None if len(some) < len(parts) else self._either(some)
         if not some:
             return None
         found = some[0]
         for part in some[1:]:
-            found = np.intersect1d(found, part, assume_unique=True)
+            found = found[_are_in(found, part)]
         return found
+
+    def _either(self, parts: "list[Places]") -> Places:
+        """The places that one of several parts has, sorted."""
+        has = np.zeros(len(self.pages), dtype=np.bool_)
+        for part in parts:
+            has[part] = True
+        return np.flatnonzero(has).astype(np.uint32)
 
     def candidates(self, condition: Condition) -> Places:
         """The pages in which something may be found."""
-        places = self.fulfilling(condition)
+        terms = [EVERYTHING, *_terms_in(condition)]
+        hashes = dict(zip(terms, hashes_of(terms).tolist(), strict=True))  # at once, because there may be hundreds
+        places = self._fulfilling(condition, hashes)
         if places is None:
             return self.pages
-        return self.pages[np.union1d(places, self.having(hashed(EVERYTHING)))]
+        always = self.having(hashes[EVERYTHING])
+        return self.pages[self._either([places, always]) if len(always) else places]
 
     def packed(self) -> bytes:
         """The segment as a file."""
@@ -169,6 +182,23 @@ class Segment:
         np.cumsum(_unpacked(parts[3], terms, np.uint32), out=starts[1:])
         places = np.cumsum(_unpacked(parts[4], postings, np.uint32), dtype=np.uint32)
         return cls(numbers, digests, hashes, starts, places)
+
+
+def _terms_in(condition: Condition) -> Iterator[str]:
+    """The terms that a condition names."""
+    if isinstance(condition, str):
+        yield condition
+    else:
+        for part in condition.parts:
+            yield from _terms_in(part)
+
+
+def _are_in(few: Places, many: Places) -> npt.NDArray[np.bool_]:
+    """Which of some sorted places others have."""
+    if not len(many):
+        return np.zeros(len(few), dtype=np.bool_)
+    at = np.searchsorted(many, few)
+    return np.asarray(many[np.minimum(at, len(many) - 1)] == few)
 
 
 def shortened(terms: Any) -> Any:

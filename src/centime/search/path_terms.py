@@ -3,7 +3,7 @@
     e item                element item                       @ id              an attribute id
     c item/price          price is a child of item           a item/id         item has an attribute id
     p rss/channel/item    a path from the root               = price 100       a price has the text "100"
-    m item                an item has a value that           # price 100.0     a price has the number 100
+    m item                an item has a value that           # price 7.5       a price has the number 7.5
                           is not known                       v id 7            an attribute id has the value "7"
     < price 47            a price has a number of this size  < @id 13          an attribute has
 
@@ -13,10 +13,11 @@ so that two terms may be taken for one: a document then is a candidate without n
 hash is made byte by byte, so that compiled code needs no strings (`scanned_terms.py`).
 """
 
+import math
 import re
 from collections.abc import Collection, Iterable
+from decimal import Decimal
 from functools import lru_cache
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ _NUMBER = re.compile(r"[ \t\r\n]*-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<exponent>
 _NUMERIC = frozenset("0123456789. \t\r\n")  # what numbers end with
 _SEPARATOR = "\0"
 MOST_BUCKET = 4 * 50
-_LEAST, _GREATEST = 2.0**-10, 2.0**40
+LEAST_SIZE, GREATEST_SIZE = 2.0**-10, 2.0**40
 
 
 def element_term(name: str) -> str:
@@ -75,8 +76,9 @@ def value_term(name: str, value: str) -> str:
 
 
 def number_term(name: str, value: float) -> str:
-    """An element without children has a number."""
-    return f"#{name}{_SEPARATOR}{value + 0.0!r}"  # -0.0 is 0.0
+    """An element without children has a number, which has few digits."""
+    written = format(Decimal(repr(value + 0.0)), "f")  # -0.0 is 0.0
+    return f"#{name}{_SEPARATOR}{written.rstrip('0').rstrip('.') if '.' in written else written}"
 
 
 def bucket_term(name: str, bucket: int) -> str:
@@ -86,11 +88,16 @@ def bucket_term(name: str, bucket: int) -> str:
 
 def bucket_of(number: float) -> int:
     """The size of a number: four buckets for each doubling between 2^-10 and 2^40, of either sign."""
-    size = abs(number)
-    if size < _LEAST:
-        return 0
-    bucket = 1 + min(MOST_BUCKET - 1, int(4 * (log2(min(size, _GREATEST)) + 10)))
+    bucket = size_bucket(abs(number))
     return bucket if number > 0 else -bucket
+
+
+@bare_inlined
+def size_bucket(size: float) -> int:
+    """The bucket of a number that is not negative."""
+    if size < LEAST_SIZE:
+        return 0
+    return 1 + min(MOST_BUCKET - 1, int(4 * (math.log2(min(size, GREATEST_SIZE)) + 10)))
 
 
 def attribute_value_term(name: str, value: str) -> str:
@@ -119,7 +126,7 @@ def hashes_of(terms: Collection[str]) -> Terms:
 
 def aligned(hashes: npt.NDArray[np.int64]) -> Terms:
     """Hashes of 53 bits as numbers whose first bits are random."""
-    return hashes.astype(np.uint64) << np.uint64(11)
+    return hashes.view(np.uint64) << np.uint64(11)
 
 
 @bare_inlined

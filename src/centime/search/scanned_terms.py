@@ -15,15 +15,7 @@ import numpy.typing as npt
 from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
 from centime.parse.encoding import as_utf8
 from centime.parse.words import mixed
-from centime.search.path_terms import (
-    LONGEST_VALUE,
-    MOST_TERMS,
-    Terms,
-    aligned,
-    folded,
-    hashes_of,
-    number_terms,
-)
+from centime.search.path_terms import LONGEST_VALUE, MOST_DIGITS, MOST_TERMS, Terms, aligned, folded, size_bucket
 from centime.warehouse.contents import SEPARATOR, Bytes, Contents, Scratch
 from centime.warehouse.nodes import ELEMENT, FIRST, TEXT, Numbers
 from centime.warehouse.tree import NotWellFormed, xml_tree
@@ -33,15 +25,16 @@ MOST_ROOM = 64 << 20  # bytes of arrays that are kept for the next document
 _ENTITY = re.compile(rb"&(?!#|amp;|lt;|gt;|quot;|apos;)")
 _LATER = re.compile(rb"<\?xml\s+version\s*=\s*[\"'](?!1\.0)")
 _NOTHING, _MIXED = -1, -2  # instead of the text of an element: there is none; there is more than a text
-_TERMS, _NUMBERS, _DEPTH = range(3)  # places of the scratch array
-_NUMERIC = np.zeros(256, dtype=np.bool_)
-_NUMERIC[np.frombuffer(b"0123456789.+-eE \t\r\n", dtype=np.uint8)] = True
-_E, _P, _C, _M, _IS, _AT, _A, _V = b"epcm=@av"
-(_COLON,) = b":"
+_TERMS, _DEPTH = range(2)  # places of the scratch array
+_BELOW, _PATH, _VALUE, _IS_MIXED = range(4)
+"""Rows of what is known of the last element of each name: the hash of the path above it, and 1; the hash of its own;
+that of a value of it, without the value; whether one of them has a value that is not known. 0 if it is none yet."""
+_NO_SIGN = 0
+_E, _P, _C, _M, _IS, _AT, _A, _V, _NUMBER, _SIZE = b"epcm=@av#<"
+_COLON, _ZERO, _NINE, _MINUS, _PLUS, _POINT, _EXPONENT, _SMALL = b":09-+.Ee"
 _XMLNS = np.frombuffer(b"xmlns", dtype=np.uint8)
 Work = tuple[Scratch, Scratch, Scratch, Scratch, Scratch]
 """Of each node: begin and end of its name, the hash of its path, the text in it, its depth."""
-_NUMBER = 4  # begin and end of a name and of a value, that of an attribute with the first one negative
 
 
 class TermScanner:
@@ -64,30 +57,21 @@ class TermScanner:
         except NotWellFormed:
             return None
         nodes, attributes = len(tree), int(tree.size[tree.kind == ELEMENT].sum())
-        found = np.empty(4 * nodes + 3 * attributes, dtype=np.int64)
-        numbers = np.empty((nodes + attributes, _NUMBER), dtype=np.int64)
+        found = np.empty(6 * nodes + 5 * attributes, dtype=np.int64)
         begins, stops, paths, texts, depths = np.zeros((5, nodes), dtype=np.int64)
         texts[:] = _NOTHING
-        scratch = np.zeros(3, dtype=np.int64)
+        scratch = np.zeros(2, dtype=np.int64)
         columns = tree.parent, tree.label, tree.content, tree.kind
-        work = begins, stops, paths, texts, depths
-        _gather(*columns, contents.bytes, contents.ends, work, found, numbers, scratch)
+        work, last = (begins, stops, paths, texts, depths), np.zeros((4, contents.count), dtype=np.int64)
+        _gather(*columns, contents.bytes, contents.ends, work, last, found, scratch)
         if scratch[_DEPTH] > MOST_DEPTH:
             return None
-        terms = aligned(found[: scratch[_TERMS]])
-        if scratch[_NUMBERS]:
-            terms = np.concatenate([terms, self._of_numbers(numbers[: scratch[_NUMBERS]])])
-        terms = np.unique(terms)
-        return terms if len(terms) <= MOST_TERMS else None
-
-    def _of_numbers(self, places: Scratch) -> Terms:
-        """The hashes of the terms of values that may be numbers."""
-        data = self._contents.bytes[: int(places[:, 1:].max())].tobytes()
-        terms: set[str] = set()
-        for begin, end, value, value_end in places.tolist():
-            name = f"@{data[-begin:end].decode()}" if begin < 0 else data[begin:end].decode()
-            terms.update(number_terms(name, data[value:value_end].decode()))
-        return hashes_of(terms)
+        terms = found[: scratch[_TERMS]]
+        terms.sort()
+        is_first = np.ones(len(terms), dtype=np.bool_)
+        np.not_equal(terms[1:], terms[:-1], out=is_first[1:])
+        terms = terms[is_first]
+        return aligned(terms) if len(terms) <= MOST_TERMS else None
 
 
 @late_kernel(3.0)
@@ -99,11 +83,11 @@ def _gather(
     data: Bytes,
     ends: Scratch,
     work: Work,
+    last: Scratch,
     found: Scratch,
-    numbers: Scratch,
     scratch: Scratch,
 ) -> None:
-    """Fills the hashes of the terms of a tree, with repetitions, and the places of values that may be numbers."""
+    """Fills the hashes of the terms of a tree, with some repetitions."""
     begins, stops, paths, texts, depths = work
     for node in range(1, len(parent)):
         above = np.int64(parent[node])
@@ -119,29 +103,35 @@ def _gather(
         stop = np.int64(ends[label[node] + 1])
         begin = _local(data, np.int64(ends[label[node]]) + 1, stop)
         begins[node], stops[node] = begin, stop
-        _add(_named(_E, data, begin, stop), found, scratch)
-        paths[node] = folded(mixed(0, _P) if above == 0 else mixed(paths[above], 0), data, begin, stop)
-        _add(paths[node], found, scratch)
-        if above != 0:
-            _add(folded(mixed(_named(_C, data, begins[above], stops[above]), 0), data, begin, stop), found, scratch)
+        if last[_BELOW, label[node]] == paths[above] + 1:  # as the last element of this name: all is there
+            paths[node] = last[_PATH, label[node]]
+        else:
+            _add(_named(_E, data, begin, stop), found, scratch)
+            paths[node] = folded(mixed(0, _P) if above == 0 else mixed(paths[above], 0), data, begin, stop)
+            _add(paths[node], found, scratch)
+            if above != 0:
+                _add(folded(mixed(_named(_C, data, begins[above], stops[above]), 0), data, begin, stop), found, scratch)
+            last[_BELOW, label[node]], last[_PATH, label[node]] = paths[above] + 1, paths[node]
         own = np.int64(content[node])
         if own != label[node]:
-            _add_attributes(
-                data, np.int64(ends[own]) + 1, np.int64(ends[own + 1]), begin, stop, found, numbers, scratch
-            )
+            _add_attributes(data, np.int64(ends[own]) + 1, np.int64(ends[own + 1]), begin, stop, found, scratch)
     for node in range(1, len(parent)):
         if kind[node] != ELEMENT:
             continue
         begin, stop, text = begins[node], stops[node], texts[node]
         if text == _MIXED:
-            _add(_named(_M, data, begin, stop), found, scratch)
+            if last[_IS_MIXED, label[node]] == 0:
+                _add(_named(_M, data, begin, stop), found, scratch)
+                last[_IS_MIXED, label[node]] = 1
             continue
-        first, last = np.int64(0), np.int64(0)
+        at, end = np.int64(0), np.int64(0)
         if text != _NOTHING:
-            first, last = np.int64(ends[text]) + 1, np.int64(ends[text + 1])
-        if _is_short(data, first, last):
-            _add(folded(mixed(_named(_IS, data, begin, stop), 0), data, first, last), found, scratch)
-            _note_number(data, begin, stop, first, last, numbers, scratch)
+            at, end = np.int64(ends[text]) + 1, np.int64(ends[text + 1])
+        if _is_short(data, at, end):
+            if last[_VALUE, label[node]] == 0:
+                last[_VALUE, label[node]] = mixed(_named(_IS, data, begin, stop), 0)
+            _add(folded(last[_VALUE, label[node]], data, at, end), found, scratch)
+            _add_number(data, _NO_SIGN, begin, stop, at, end, found, scratch)
 
 
 @bare_part
@@ -152,7 +142,6 @@ def _add_attributes(
     element: Whole,
     element_end: Whole,
     found: Scratch,
-    numbers: Scratch,
     scratch: Scratch,
 ) -> None:
     """Adds the terms of the attributes of an element, whose content is from `at` to `end`."""
@@ -168,7 +157,7 @@ def _add_attributes(
         _add(folded(mixed(_named(_A, data, element, element_end), 0), data, name, name_end), found, scratch)
         if _is_short(data, value, value_end):
             _add(folded(mixed(_named(_V, data, name, name_end), 0), data, value, value_end), found, scratch)
-            _note_number(data, -name, name_end, value, value_end, numbers, scratch)
+            _add_number(data, _AT, name, name_end, value, value_end, found, scratch)
 
 
 @bare_inlined
@@ -221,21 +210,98 @@ def _is_short(data: Bytes, at: Whole, end: Whole) -> bool | np.bool_:
     return characters <= LONGEST_VALUE
 
 
-@bare_inlined
-def _note_number(
-    data: Bytes, name: Whole, name_end: Whole, at: Whole, end: Whole, numbers: Scratch, scratch: Scratch
+@bare_part
+def _add_number(
+    data: Bytes, sign: Whole, name: Whole, name_end: Whole, at: Whole, end: Whole, found: Scratch, scratch: Scratch
 ) -> None:
-    """Notes a value that may be a number."""
-    for place in range(at, end):
-        if not _NUMERIC[data[place]]:
-            return
-    if at < end:
-        row = scratch[_NUMBERS]
-        numbers[row, 0] = name
-        numbers[row, 1] = name_end
-        numbers[row, 2] = at
-        numbers[row, 3] = end
-        scratch[_NUMBERS] = row + 1
+    """Adds the terms of a value if it is a number (`path_terms.number_terms`); `sign` stands before the name."""
+    while at < end and _is_white(data, at):
+        at += 1
+    while at < end and _is_white(data, end - 1):
+        end -= 1
+    is_negative = at < end and data[at] == _MINUS
+    first = at + 1 if is_negative else at
+    place, point, digits, number = first, end, 0, 0.0
+    while place < end and (_is_digit(data, place) or (data[place] == _POINT and point == end)):
+        if data[place] == _POINT:
+            point = place
+        else:
+            digits += 1
+            number = number * 10.0 + np.float64(data[place] - _ZERO)
+        place += 1
+    if digits == 0 or (place < end and not _is_exponent(data, place, end)):
+        return
+    if place < end or digits > MOST_DIGITS:
+        _add(_signed(_M, sign, data, name, name_end), found, scratch)
+    if place < end:
+        return
+    if digits <= MOST_DIGITS:
+        state = mixed(_signed(_NUMBER, sign, data, name, name_end), 0)
+        _add(_with_number(state, data, first, point, end, is_negative and number > 0.0), found, scratch)
+    scale = 1.0  # exact for the decimals of few digits, so that the quotient is rounded once
+    for _ in range(point + 1, end):
+        scale *= 10.0
+    state = mixed(_signed(_SIZE, sign, data, name, name_end), 0)
+    _add(_with_bucket(state, size_bucket(number / scale), is_negative), found, scratch)
+
+
+@bare_inlined
+def _with_number(
+    state: Whole, data: Bytes, first: Whole, point: Whole, end: Whole, is_negative: bool | np.bool_
+) -> Whole:
+    """The hash of a state and a number as `path_terms.number_term` writes it: without zeros that say nothing."""
+    if is_negative:
+        state = mixed(state, _MINUS)
+    while first < point and data[first] == _ZERO:
+        first += 1
+    state = mixed(state, _ZERO) if first == point else folded(state, data, first, point)
+    while end > point and (data[end - 1] == _ZERO or end == point + 1):
+        end -= 1
+    return folded(state, data, point, end)
+
+
+@bare_inlined
+def _with_bucket(state: Whole, bucket: Whole, is_negative: bool | np.bool_) -> Whole:
+    """The hash of a state and a bucket, of up to three digits, as text."""
+    if is_negative and bucket > 0:
+        state = mixed(state, _MINUS)
+    if bucket >= 100:
+        state = mixed(state, _ZERO + bucket // 100)
+    if bucket >= 10:
+        state = mixed(state, _ZERO + bucket // 10 % 10)
+    return mixed(state, _ZERO + bucket % 10)
+
+
+@bare_inlined
+def _signed(sort: Whole, sign: Whole, data: Bytes, name: Whole, name_end: Whole) -> Whole:
+    """The hash of a sort of terms, a sign and a name."""
+    state = mixed(0, sort)
+    return folded(mixed(state, sign) if sign != _NO_SIGN else state, data, name, name_end)
+
+
+@bare_inlined
+def _is_exponent(data: Bytes, at: Whole, end: Whole) -> bool | np.bool_:
+    """Whether the exponent of a number, and nothing else, is from `at` to `end`."""
+    if data[at] != _EXPONENT and data[at] != _SMALL:
+        return False
+    at += 1
+    if at < end and (data[at] == _MINUS or data[at] == _PLUS):
+        at += 1
+    if at == end:
+        return False
+    while at < end and _is_digit(data, at):
+        at += 1
+    return at == end
+
+
+@bare_inlined
+def _is_digit(data: Bytes, at: Whole) -> bool | np.bool_:
+    return bool(data[at] >= _ZERO) and bool(data[at] <= _NINE)
+
+
+@bare_inlined
+def _is_white(data: Bytes, at: Whole) -> bool | np.bool_:
+    return bool(data[at] == 32) or bool(data[at] == 9) or bool(data[at] == 10) or bool(data[at] == 13)
 
 
 def _is_other(text: bytes) -> bool:

@@ -63,6 +63,7 @@ def test_an_xquery_reaches_neither_files_nor_hosts_nor_the_environment(tmp_path:
         assert seen.found == ["1"], "the process is still there"
 
 
+@pytest.mark.long
 @needs_saxon
 def test_an_xquery_that_takes_too_much_is_given_up_and_the_next_document_is_examined(tmp_path: Path) -> None:
     with examiner(tmp_path, seconds=3.0, module=module.MODULE) as asking:

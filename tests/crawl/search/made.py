@@ -12,7 +12,7 @@ from centime.model.document import Document
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
 from centime.shard.message import Seeded
-from centime.store.archive import Archive
+from centime.store.archives.archive import Archive
 from tests.crawl.report.made import NOW, clock, visit
 
 ROOT = "http://a.example/"

@@ -145,27 +145,27 @@ def test_hostile_pages_neither_hang_nor_end_the_update(tmp_path: Path) -> None:
         f"http://a.example/{number}": body
         for number, body in enumerate(
             [
-                b"<div>" * 500_000 + b"needle",
-                b"<b><p>" * 300_000 + b"needle",
-                b"<a " + b"x=1 " * 500_000 + b">needle",
-                b"<p>" + b"&amp;" * 500_000 + b" needle",
-                b"<p>needle " + b"word " * 2_000_000,
-                b"<p>needle " + b"x" * 10_000_000,
-                b"<p>needle " + os.urandom(1_000_000),
-                b"<p>needle " + "\u65e5".encode() * 1_000_000,
-                b"<!--" * 500_000,
-                b"<script>" * 500_000,
+                b"<div>" * 100_000 + b"needle",
+                b"<b><p>" * 60_000 + b"needle",
+                b"<a " + b"x=1 " * 100_000 + b">needle",
+                b"<p>" + b"&amp;" * 100_000 + b" needle",
+                b"<p>needle " + b"word " * 400_000,
+                b"<p>needle " + b"x" * 2_000_000,
+                b"<p>needle " + os.urandom(200_000),
+                b"<p>needle " + "\u65e5".encode() * 200_000,
+                b"<!--" * 100_000,
+                b"<script>" * 100_000,
                 b"",
             ]
         )
     }
     entities = "".join(f"<!ENTITY e{n} '{f'&e{n - 1};' * 10 if n else 'lol'}'>" for n in range(12))
     pages["http://a.example/bomb"] = "text/xml", f"<!DOCTYPE a [{entities}]><a>needle &e11;</a>".encode()
-    pages["http://a.example/deep"] = "text/xml", b"<a>" * 300_000 + b"needle" + b"</a>" * 300_000
+    pages["http://a.example/deep"] = "text/xml", b"<a>" * 60_000 + b"needle" + b"</a>" * 60_000
     with closing(Library(tmp_path / "crawl", pages)) as library:
         began = time.process_time()
         update = updated(library.folder)
-        assert time.process_time() - began < 60
+        assert time.process_time() - began < 12
         assert update.pages == len(pages) + 1
         assert len(found(library.folder, "needle")) == 10
 

@@ -23,7 +23,7 @@ from centime.crawl.report.page import find_page
 from centime.crawl.report.visits import last_found
 from centime.crawl.worker.chain import MOST_HOPS
 from centime.files.disk import create_file, make_folder
-from centime.model.errors import CentimeError, DamagedFile, UnknownPage
+from centime.model.errors import CentimeError, DamagedFile, FileGone, UnknownPage
 from centime.model.ids import page_ids
 from centime.model.outcome import PageKind
 from centime.store.record import NO_PAGE
@@ -152,7 +152,7 @@ def _connected(folder: Path) -> sqlite3.Connection:
             try:
                 with naming_trouble(folder / FILE):
                     return _prepared(sqlite3.connect(folder / FILE, isolation_level=None, timeout=60.0))
-            except DamagedFile:
+            except (DamagedFile, FileGone):
                 (folder / FILE).unlink()
     return _prepared(sqlite3.connect(":memory:", isolation_level=None))
 

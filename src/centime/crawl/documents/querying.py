@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from centime.model.pattern import check_pattern, compiled
 
 LONGEST_XPATH = 10_000
 FIRST_BATCH, MOST_BATCH = 64, 4_096  # candidates that are looked up at once
+TOGETHER = 4  # pages that are examined at once, so that few messages are waited for
 MOST_RESULTS = 1_000  # of a page
 KINDS = {"xml": (PageKind.XML,), "html": (PageKind.HTML,), "any": (PageKind.HTML, PageKind.XML)}
 
@@ -133,15 +135,16 @@ def query(
     """The pages whose stored body is of a kind and in which an XPath finds something, and those in which it could not
     be evaluated, or not in the whole page. `asking` is an examiner to use, if there is one.
     """
-    kinds = kinds_of(kind)
+    kinds, waiting = kinds_of(kind), iter(pages)
     with examiner(opened.folder.path) if asking is None else nullcontext(asking) as one:
-        for url, importance in pages:
-            step(1)
-            found = one.examine(Task(url, xpath, at, kinds=kinds))
-            if found.count:
-                yield Answer(url, importance, found.found, found.count, found.error)
-            elif found.error and not found.error.startswith(UnknownPage.__name__):
-                yield Answer(url, importance, [], 0, found.error)
+        while some := list(islice(waiting, TOGETHER)):
+            tasks = [Task(url, xpath, at, kinds=kinds) for url, _ in some]
+            for (url, importance), found in zip(some, one.examine_many(tasks), strict=True):
+                step(1)
+                if found.count:
+                    yield Answer(url, importance, found.found, found.count, found.error)
+                elif found.error and not found.error.startswith(UnknownPage.__name__):
+                    yield Answer(url, importance, [], 0, found.error)
 
 
 class Pair(NamedTuple):

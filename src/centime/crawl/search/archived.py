@@ -1,4 +1,4 @@
-"""The newest capture of each page in the archive (`store/captures.py`).
+"""The newest capture of each page in the archive (`store/archives/captures.py`).
 
 The archive is files of captures, each with an index of a line for each capture. A position says of each file how far it
 was read, so a later pass reads only what came since. Captures come file by file, so a pass over everything reads the
@@ -24,7 +24,7 @@ from centime.files.listing import list_files
 from centime.model.address import fingerprint
 from centime.model.errors import DamagedFile
 from centime.model.ids import PageId
-from centime.store.captures import CLOSED, OPEN, Capture, capture_of
+from centime.store.archives.captures import CLOSED, OPEN, Capture, capture_of
 from centime.store.versions.stored import timestamp_of
 
 BATCH = 4096  # captures whose pages are looked up at once
@@ -40,7 +40,7 @@ class ArchivedCaptures:
 
     def __init__(self, opened: CrawlState) -> None:
         self.position: Position = {}
-        self._folder = opened.folder.bodies
+        self._folders = opened.folder.bodies, opened.folder.imported
         self._handles = ExitStack()
         self._table = opened.shard.pages.table
         self._known_until = int(timestamp_of(max(0.0, opened.shard.pages.last_time() - BEHIND_SECONDS)))
@@ -62,8 +62,9 @@ class ArchivedCaptures:
 
     def read_since(self, position: Position) -> None:
         """Takes in the captures that came since a position."""
-        for name, path in indexes_of(self._folder).items():
-            self._read(name, path, position.get(name, {}))
+        for folder in self._folders:
+            for name, path in indexes_of(folder).items():
+                self._read(name, path, position.get(name, {}))
 
     def _read(self, name: str, path: Path, seen: Position) -> None:
         """Takes in the captures of a file that came since it was seen."""
@@ -99,7 +100,7 @@ class ArchivedCaptures:
             if not text.endswith(b"\n"):
                 break  # it is being written
             capture = _capture(text, file.name)
-            if capture.offset >= least and (capture.document or capture.revisit):
+            if (capture.offset >= least or capture.elsewhere) and (capture.document or capture.revisit):
                 batch.append((line, capture))
             following = max(following, capture.offset + 1)
             line += len(text)

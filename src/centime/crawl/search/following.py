@@ -1,7 +1,7 @@
 """The process that keeps the index of a running crawl: `python -m centime.crawl.search.following DIR`.
 
-It reads the folder as any reader does, follows the crawl, and brings the index up to date again and again, with the
-lowest priority. It rests at least as long as an update took. When its standard input ends, the crawl has ended: it
+It reads the folder as any reader does, follows the crawl, and brings the index up to date again and again, with a low
+priority. It rests at least as long as an update took. When its standard input ends, the crawl has ended: it
 brings the index up to date once more, and ends; SIGTERM ends it sooner, and what it has done until then is kept. It
 dies with the crawl if that is killed.
 
@@ -22,7 +22,7 @@ from centime.model.errors import CentimeError, InUse
 from centime.processes.parent import die_with_parent
 
 REST_SECONDS = 5.0
-LOWEST = 19
+NICENESS = 10  # with the lowest priority, the last update would hardly come forward on a busy machine
 
 
 def follow(folder: Path) -> None:
@@ -46,7 +46,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("there was no time to finish"))
     with contextlib.suppress(OSError):
-        os.nice(LOWEST)
+        os.nice(NICENESS)
     try:
         follow(Path(sys.argv[1]))
     except (CentimeError, OSError, MemoryError) as trouble:

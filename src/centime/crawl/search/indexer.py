@@ -1,9 +1,11 @@
 """The process that keeps the index of a crawl (`following.py`), seen from the crawl: started, watched and ended.
 
-Whatever becomes of it, the crawl goes on: an index can be brought up to date at any time.
+Whatever becomes of it, the crawl goes on: an index can be brought up to date at any time. A crawl that has come to its
+own end waits for its index however long that takes, since whoever asked for one wants to search next; a run that was
+stopped, or whose time is over, does not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,16 +13,15 @@ from centime.processes.companion import Companion
 from centime.settings.crawl import CrawlSettings
 
 MODULE = "centime.crawl.search.following"
-PATIENCE_SECONDS = 15.0  # for the last update, when the crawl has ended
-SHORT_PATIENCE_SECONDS = 2.0  # the same if the crawl goes on for ever: somebody has stopped it, and waits
+PATIENCE_SECONDS = 2.0  # for the last update, once somebody waits for the end
 
 
 class Indexer:
-    """The process, or none."""
+    """The process, or none; `is_hurried` says whether the run has been stopped, or is to end by now."""
 
-    def __init__(self, folder: Path, settings: CrawlSettings) -> None:
+    def __init__(self, folder: Path, settings: CrawlSettings, is_hurried: Callable[[], bool]) -> None:
         self._folder = folder
-        self._patience_seconds = SHORT_PATIENCE_SECONDS if settings.continuous else PATIENCE_SECONDS
+        self._is_hurried = is_hurried
         self._trouble = ""
         self.process: Companion | None = None
         if settings.keeps_index() and settings.keep == "none":
@@ -42,16 +43,16 @@ class Indexer:
     def _end(self, what: str) -> None:
         process, self.process = self.process, None
         assert process is not None
-        process.end(self._patience_seconds)
+        process.end(PATIENCE_SECONDS, self._is_hurried)
         if process.failed:
             self._trouble = f"{what}: {process.reason()}; centime index {self._folder} brings it up to date"
         process.close()
 
 
 @contextmanager
-def indexing(folder: Path, settings: CrawlSettings) -> Iterator[Indexer]:
+def indexing(folder: Path, settings: CrawlSettings, is_hurried: Callable[[], bool]) -> Iterator[Indexer]:
     """Keeps the index of a crawl while the block runs, if its settings ask for it."""
-    indexer = Indexer(folder, settings)
+    indexer = Indexer(folder, settings, is_hurried)
     try:
         yield indexer
     finally:

@@ -20,12 +20,11 @@ from xxhash import xxh3_64_intdigest
 
 from centime.crawl.engine.damage import damage_closes
 from centime.crawl.engine.state import CrawlState
-from centime.crawl.report.bodies import Stored, read_stored, seconds_of
+from centime.crawl.report.bodies import Stored, find_captures, read_stored, seconds_of
 from centime.crawl.search.archived import ArchivedCaptures, Position
 from centime.files.listing import files_below
 from centime.model.address import fingerprint
 from centime.model.ids import PageId
-from centime.store.captures import find_bodies
 from centime.store.versions.stored import every_newest, versions_of
 
 BATCH = 4096  # versions whose pages are looked up at once
@@ -109,7 +108,7 @@ class StoredBodies:
     def of(self, page: PageId, url: str) -> NewestBody | None:
         """The newest body of one page; None if none is stored."""
         found: list[NewestBody] = []
-        if captures := find_bodies(self._folder.bodies, url):
+        if captures := find_captures(self._folder, url):
             last = captures[-1]
             same = [capture for capture in captures if capture.digest == last.digest]
             times = seconds_of(same[0].timestamp), seconds_of(last.timestamp)

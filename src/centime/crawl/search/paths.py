@@ -152,7 +152,8 @@ class CrawlPaths:
             return None
         found = self._index.candidates(condition).astype(np.int64)
         known = found[found < self._opened.shard.pages.count]
-        return np.union1d(known, np.fromiter(self._stale(), dtype=np.int64))
+        stale = np.fromiter(self._stale(), dtype=np.int64)
+        return np.union1d(known, stale) if len(stale) else known
 
     def _follow(self) -> bool:
         state = self._index.state()

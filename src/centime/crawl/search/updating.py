@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from centime.crawl.documents.page_texts import PageTexts, page_texts
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.visits import REDIRECTS, last_visits
 from centime.crawl.search.newest import NewestBodies, NewestBody, StoredBodies, digest_number
 from centime.crawl.search.paths import update_paths
 from centime.files.listing import files_below
-from centime.model.errors import BadInput, DamagedFile, UnknownPage
+from centime.model.errors import BadInput, DamagedFile, FileGone, UnknownPage
 from centime.model.ids import PageId
 from centime.model.outcome import PageKind, Presence
 from centime.search.index_files import IndexFiles
 from centime.search.index_writer import IndexWriter, write_index
-from centime.search.page_text import PageText, page_text
+from centime.search.page_text import PageText
 from centime.store.record import Mark
 
 Step = Callable[[float], None]
@@ -73,14 +74,14 @@ def update_index(
     def half(share: float) -> None:
         step(share / 2)  # words, then paths
 
-    with write_index(files, known.count, rebuild=rebuild) as writer:
+    with write_index(files, known.count, rebuild=rebuild) as writer, page_texts(opened.folder.path) as texts:
         update.began_again = writer.began_again
         seen_until = known.last_time()
         source = bodies or StoredBodies(opened)
         wanted, update.noindex = wanted_pages(opened)
         try:
             for body in _due(source, opened, writer, wanted, half):
-                _index(body, source, writer, update)
+                _index(body, source, writer, update, texts)
                 if writer.is_due:
                     writer.commit()
             for page in np.flatnonzero((writer.pages.digests[: known.count] != 0) & ~wanted).tolist():
@@ -98,7 +99,7 @@ def update_index(
 def must_have_bodies(opened: CrawlState) -> None:
     """BadInput if a crawl has no bodies, and keeps none."""
     folder = opened.folder
-    if opened.settings.keep == "none" and not any(map(files_below, (folder.bodies, folder.versions))):
+    if opened.settings.keep == "none" and not any(map(files_below, (folder.bodies, folder.imported, folder.versions))):
         raise BadInput(
             f"{opened.folder.path}: this crawl keeps no bodies (--keep none), so there is no text; "
             f"centime crawl {opened.folder.path} --keep all stores those that it reads from then on"
@@ -134,14 +135,14 @@ def _due(
             yield found
 
 
-def _index(body: NewestBody, source: NewestBodies, writer: IndexWriter, update: Update) -> None:
+def _index(body: NewestBody, source: NewestBodies, writer: IndexWriter, update: Update, texts: PageTexts) -> None:
     try:
         data, content_type = source.read(body)
-    except (DamagedFile, UnknownPage, OSError) as trouble:
+    except (DamagedFile, FileGone, UnknownPage, OSError) as trouble:
         update.unreadable += not update.first_unreadable.startswith(str(trouble))
         update.first_unreadable = update.first_unreadable or str(trouble)
         return
-    text = _text(data, content_type, body.url)
+    text = _text(texts, data, content_type, body.url)
     update.without_text += not text.text
     update.text_bytes += len(text.text.encode(errors="replace"))
     if writer.pages.digests[body.page]:
@@ -151,9 +152,9 @@ def _index(body: NewestBody, source: NewestBodies, writer: IndexWriter, update: 
     writer.put(body.page, body.url, digest_number(body.digest), body.time, text)
 
 
-def _text(data: bytes, content_type: str, url: str) -> PageText:
+def _text(texts: PageTexts, data: bytes, content_type: str, url: str) -> PageText:
     """The text of a body; none if a defect of ours cannot read it, which must not end the work on all others."""
     try:
-        return page_text(data, content_type, url)
+        return texts.of(data, content_type, url)
     except Exception:
         return PageText("other")
