@@ -4,14 +4,15 @@
 Reads are those of our policy, so most pages are read seldom: figures count pages, not reads."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from bench.figure import Figure
 from bench.refresh_processes import BUDGETS, MEASURED_DAYS, PAGES, SEEDS, TICKS, WARM_DAYS
-from centime.crawl.report.planning.freshness import CRAWL_SAMPLE, IRREGULAR
+from centime.crawl.report.planning.freshness import CRAWL_SAMPLE, IRREGULAR, POOLED_READS
 from centime.model.ids import page_ids
-from centime.refresh.learning.regularity import Pattern, dispersion, pattern_of, pooled
+from centime.refresh.learning.regularity import Pattern, allowed, dispersion, pattern_of, pooled
 from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
 from centime.shard.refreshing import HISTORY
@@ -40,16 +41,31 @@ class Remembered(Ours):
             self.reads[page].append((now, verdict in (Verdict.CHANGED, Verdict.DATED)))
 
 
-def bounds() -> Iterator[Figure]:
+class Shares(NamedTuple):
+    """Of the pages of one world."""
+
+    covered: float  # within the bounds, or called irregular
+    claimed: float  # said to change by chance
+    within_claimed: float  # and within the bounds
+    unknown: float
+    within_unknown: float
+
+
+def bounds(
+    names: tuple[str, ...] = PROCESSES, seeds: tuple[int, ...] = SEEDS, budgets: tuple[float, ...] = BUDGETS
+) -> Iterator[Figure]:
     """The shares of pages in small crawls, and by process and budget, the mean of the seeds."""
     yield from small_crawls()
-    for process in PROCESSES:
-        for budget in BUDGETS:
-            within, irregular, unknown = np.mean([_shares(process, budget, seed) for seed in SEEDS], axis=0)
+    for process in names:
+        for budget in budgets:
+            found = [_shares(process, budget, seed) for seed in seeds]
+            shares = Shares(*(float(np.mean(column)) for column in zip(*found, strict=True)))
             what = f"{process}, {budget:g}"
-            yield Figure(f"{what}: within the bounds", within, "")
-            yield Figure(f"{what}: within the bounds, or called irregular", irregular, "", "at least", 0.85)
-            yield Figure(f"{what}: the same, or called unknown", unknown, "")
+            yield Figure(f"{what}: within the bounds, or called irregular", shares.covered, "", "at least", 0.85)
+            yield Figure(f"{what}: said to change by chance", shares.claimed, "")
+            yield Figure(f"{what}: of those, within the bounds", shares.within_claimed / max(shares.claimed, 1e-9), "")
+            yield Figure(f"{what}: pattern unknown", shares.unknown, "")
+            yield Figure(f"{what}: of those, within the bounds", shares.within_unknown / max(shares.unknown, 1e-9), "")
 
 
 def small_crawls() -> Iterator[Figure]:
@@ -71,27 +87,38 @@ def small_crawls() -> Iterator[Figure]:
         )
 
 
-def _shares(process: str, budget: float, seed: int) -> tuple[float, float, float]:
-    """The shares of one world that are within the bounds, or irregular, or unknown, each with those before it."""
+def _shares(process: str, budget: float, seed: int) -> Shares:
+    """The shares of one world."""
     history = world_named(process, PAGES, WARM_DAYS[budget] + MEASURED_DAYS[budget], seed).history
     each_second = budget * PAGES / DAY
     policy = Remembered(history, RefreshSettings(budget=each_second))
     Run(history, policy, each_second, warm=WARM_DAYS[budget] * DAY, tick=TICKS[budget]).advance(history.end)
     low, high = policy.book.bounds(np.arange(PAGES))
-    within = (low <= history.rates) & (history.rates <= high)
-    own = []
-    for reads in policy.reads:
-        times, changed = map(np.array, zip(*reads[-HISTORY:], strict=True))
-        own.append(dispersion(times, changed))
+    reads = [(np.array([when for when, _ in each]), np.array([seen for _, seen in each])) for each in policy.reads]
+    own = [dispersion(times[-HISTORY:], changed[-HISTORY:]) for times, changed in reads]
+    last = [dispersion(times[-POOLED_READS:], changed[-POOLED_READS:]) for times, changed in reads]
     hosts = {
-        host: pooled(own[page] for page in np.flatnonzero(history.hosts == host))
+        host: pooled(last[page] for page in np.flatnonzero(history.hosts == host))
         for host in set(history.hosts.tolist())
     }
-    crawl = pooled(own[:: PAGES // CRAWL_SAMPLE])
+    known = [each for each in last if each is not None]
+    crawl = pooled(known[:: 1 + len(known) // CRAWL_SAMPLE])
     patterns = [
-        Pattern.RHYTHM if page in policy.beats else pattern_of(own[page], hosts[host], lambda: crawl)
+        Pattern.RHYTHM
+        if page in policy.beats
+        else pattern_of(own[page], hosts[host], lambda: crawl, rhythmic=policy.commonness.are_common)
         for page, host in zip(page_ids(np.arange(PAGES)), history.hosts.tolist(), strict=True)
     ]
-    irregular = np.array([IRREGULAR.get(pattern, True) is True for pattern in patterns])
     unknown = np.array([pattern is Pattern.UNKNOWN for pattern in patterns])
-    return float(within.mean()), float((within | irregular).mean()), float((within | irregular | unknown).mean())
+    for page in np.flatnonzero(unknown):
+        low[page], high[page] = allowed(low[page], high[page], *reads[page])
+    within = (low <= history.rates) & (history.rates <= high)
+    claimed = np.array([IRREGULAR.get(pattern, True) is False for pattern in patterns])
+    irregular = ~claimed & ~unknown
+    return Shares(
+        covered=float((within | irregular).mean()),
+        claimed=float(claimed.mean()),
+        within_claimed=float((within & claimed).mean()),
+        unknown=float(unknown.mean()),
+        within_unknown=float((within & unknown).mean()),
+    )

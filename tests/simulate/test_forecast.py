@@ -156,19 +156,20 @@ def test_with_deaths_the_steady_state_is_the_mean_of_both_chances(shape: float, 
     )
 
 
-def test_the_forecast_with_deaths_is_what_a_simulation_of_pages_that_die_realises() -> None:
+def test_the_forecast_with_deaths_is_what_a_simulation_of_pages_that_die_and_are_born_realises() -> None:
     chance, shape, interval, deaths, age, horizon = np.random.default_rng(1), 1.5, 3.0, 0.1, 1.0, 20.0
     fresh_time = counted = 0.0
-    for _ in range(20_000):
-        rate, death = chance.gamma(shape, 1.0), chance.exponential(1 / deaths)
-        read = -age
-        while read < horizon:
-            stale = min(read + chance.exponential(1 / rate), death - age)
-            fresh_time += max(0.0, min(stale, read + interval, horizon) - max(read, 0.0))
-            counted += min(read + interval, horizon) - max(read, 0.0)
-            read += interval
-            if read > death - age:
-                break
+    for _ in range(10_000):
+        births = chance.uniform(0.0, horizon, chance.poisson(deaths * math.exp(-deaths * age) * horizon))
+        for read in (-age, *births.tolist()):  # the first read of each page
+            rate, death = chance.gamma(shape, 1.0), read + chance.exponential(1 / deaths)
+            while read < horizon:
+                stale = min(read + chance.exponential(1 / rate), death)
+                fresh_time += max(0.0, min(stale, read + interval, horizon) - max(read, 0.0))
+                counted += min(read + interval, horizon) - max(read, 0.0)
+                read += interval
+                if read > death:
+                    break
     beliefs = replace(one(shape, DAY, age * DAY), death_rate=deaths / DAY)
     expected = expected_coming(beliefs, np.array([interval * DAY]), horizon * DAY).freshness
     assert expected == pytest.approx(fresh_time / counted, abs=0.006)

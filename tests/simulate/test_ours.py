@@ -39,6 +39,7 @@ def realised(history: ChangeHistory) -> dict[str, float]:
     }
 
 
+@pytest.mark.long
 def test_ours_is_near_the_oracle_and_above_all_others(realised: dict[str, float]) -> None:
     assert realised["optimal"] >= 0.92 * realised["oracle"]
     assert realised["optimal"] <= realised["oracle"] + 0.01
@@ -95,6 +96,7 @@ def test_names_are_put_in_order_and_unknown_ones_refused(history: ChangeHistory)
         policy_named("best", history, RefreshSettings(budget=1.0))
 
 
+@pytest.mark.long
 def test_rhythms_are_found_used_and_planned_with_as_in_a_crawl() -> None:
     world = world_named("rhythms", 200, 120, seed=1)
     budget, warm = 0.3 * 200 / DAY, 60 * DAY

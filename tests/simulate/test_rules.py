@@ -26,6 +26,7 @@ def test_the_rules_give_the_freshness_of_the_design_s_table() -> None:
         assert found == sorted(found) or budget == 0.3
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0.001, 50)), min_size=2, max_size=30), st.floats(0.1, 5))
 def test_every_rule_spends_the_budget_and_none_is_better_than_the_threshold(
     pages: list[tuple[float, float]], speed: float

@@ -18,7 +18,9 @@ refresh book's: exact near the age at which it reads a page (`centime.refresh.le
 Pages go away at a rate δ (`refresh/learning/mortality.py`), and a page that is gone is a stale copy until a read finds
 it out; from then on it does not count. So a copy of age a is fresh with the probability F(a) e^(-δa), a page is still
 there for the next round with the probability e^(-δT), and freshness is the expected fresh time over the expected time
-that pages count. Pages that are born in the meantime are assumed to be like those that went. Ages leave deaths out.
+that pages count. As many pages are born as go away, of which there are δ e^(-δa) like a page whose copy has the age a:
+that page may be gone already. They are read when they appear, so their first copy is fresh. Ages leave deaths and
+births out.
 
 A page with a rhythm (`centime.refresh.beats`) is read just after its moment in every period P if x·beta·P / cost
 reaches the threshold, and never otherwise. It is then fresh, except for half of the time that its phase is uncertain.
@@ -42,6 +44,7 @@ Vector = npt.NDArray[np.float64]
 NEVER = 1e13  # seconds; a page with a longer interval is never read
 OFF = 1e-5
 HALVINGS = 52
+BIRTHS = 8  # times at which pages are born, within the coming days
 MOST_PAGES = 200_000  # in the sample from which a threshold is computed
 
 
@@ -330,13 +333,28 @@ def expected_now(beliefs: Beliefs) -> Expected:
 
 def expected_coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> Expected:
     """The expected means over the coming `seconds` if pages are read at these intervals, starting from the copies'
-    ages now.
+    ages now, with the pages that are born meanwhile.
     """
+    fresh, stale, counted = _coming(beliefs, intervals, seconds)
+    if beliefs.death_rate > 0.0:
+        young = replace(beliefs, age=np.zeros(len(beliefs)))
+        births = beliefs.death_rate * np.exp(-beliefs.death_rate * beliefs.age) * seconds / BIRTHS
+        for part in range(BIRTHS):
+            left = (part + 0.5) / BIRTHS
+            more, _, time = _coming(young, intervals, left * seconds)
+            born = births * left
+            fresh += born * more
+            counted += born * time
+    return _weighted(beliefs, fresh, stale, counted)
+
+
+def _coming(beliefs: Beliefs, intervals: Vector, seconds: float) -> tuple[Vector, Vector, Vector]:
+    """The mean freshness and age of every page over the coming `seconds`, and the share of them for which it counts."""
     fresh, stale, counted = np.empty(len(beliefs)), np.empty(len(beliefs)), np.empty(len(beliefs))
     _write_coming(
         beliefs.shape, beliefs.scale, beliefs.age, intervals, seconds, beliefs.death_rate, fresh, stale, counted
     )
-    return _weighted(beliefs, _by_the_clock(beliefs, intervals, fresh, counted), stale, counted)
+    return _by_the_clock(beliefs, intervals, fresh, counted), stale, counted
 
 
 def expected_steady(beliefs: Beliefs, intervals: Vector) -> Expected:

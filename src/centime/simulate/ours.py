@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from centime.frontier.timers import Timers
 from centime.model.ids import PageId, page_ids
-from centime.refresh.beats import ENOUGH, Beats, due_beats, update_beat, without_beat
+from centime.refresh.beats import ENOUGH, Beats, Commonness, due_beats, update_beat, without_beat
 from centime.refresh.book import RefreshBook
 from centime.refresh.learning.mortality import Mortality
 from centime.refresh.learning.rhythm import next_moment
@@ -42,6 +42,7 @@ class Ours:
         self._now = history.begin
         self.mortality = Mortality()
         self.beats: Beats = {}
+        self.commonness = Commonness()
         self._moments = Timers()
         self._reads: dict[PageId, list[tuple[float, bool]]] = defaultdict(list)
         self._changes = np.zeros(history.pages, dtype=np.int64)
@@ -105,7 +106,14 @@ class Ours:
             self._reads[page].append((now, changed))
         self._changes[page] += changed
         update_beat(
-            self.beats, self._moments, page, now, verdict, int(self._changes[page]), lambda: self._last_reads(page)
+            self.beats,
+            self._moments,
+            page,
+            now,
+            verdict,
+            int(self._changes[page]),
+            lambda: self._last_reads(page),
+            self.commonness,
         )
 
     def _last_reads(self, page: PageId) -> tuple[Times, Flags]:

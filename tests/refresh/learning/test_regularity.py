@@ -6,13 +6,22 @@ import numpy as np
 import pytest
 
 from centime.refresh.book import RefreshBook
-from centime.refresh.learning.regularity import BOUND, Dispersion, Pattern, dispersion, pattern_of, pooled
+from centime.refresh.learning.regularity import (
+    BOUND,
+    HIDDEN,
+    Dispersion,
+    Pattern,
+    allowed,
+    dispersion,
+    pattern_of,
+    pooled,
+)
 from centime.refresh.learning.verdict import Verdict
 from centime.refresh.settings import RefreshSettings
 
 DAY = 86_400.0
 NOTHING = Dispersion(0.0, 0.0)
-PAGES, READS = 300, 60
+PAGES, READS = 200, 60
 Chance = np.random.Generator
 Changes = Callable[[Chance, float, float], np.ndarray]
 
@@ -99,7 +108,8 @@ def test_a_host_whose_pages_change_in_bursts_makes_its_other_pages_irregular() -
     assert pattern_of(None, host, lambda: NOTHING) is Pattern.HOST_BURSTS
     assert pattern_of(Dispersion(0.1, 1.0), host, lambda: NOTHING) is Pattern.HOST_BURSTS
     assert pattern_of(Dispersion(0.1, 1.0), Dispersion(-50.0, 100.0), lambda: NOTHING) is Pattern.HOST_EVEN
-    assert pattern_of(Dispersion(0.1, 1.0), Dispersion(30.0, 100.0), lambda: NOTHING) is Pattern.CHANCE
+    assert pattern_of(Dispersion(0.1, 1.0), Dispersion(30.0, 100.0), lambda: NOTHING) is Pattern.UNKNOWN
+    assert pattern_of(Dispersion(0.1, 1.0), Dispersion(3.0, 400.0), lambda: NOTHING) is Pattern.CHANCE
 
 
 def test_where_hosts_show_too_little_the_whole_crawl_tells_unless_the_page_contradicts_it() -> None:
@@ -109,4 +119,31 @@ def test_where_hosts_show_too_little_the_whole_crawl_tells_unless_the_page_contr
     assert pattern_of(Dispersion(0.0, 25.0), few, lambda: bursts) is Pattern.CHANCE, "5 were expected of its z"
     assert pattern_of(None, few, lambda: Dispersion(-100.0, 100.0)) is Pattern.CRAWL_EVEN
     assert pattern_of(None, few, lambda: Dispersion(1.0, 1.0)) is Pattern.UNKNOWN, "it may be chance"
-    assert pattern_of(None, few, lambda: Dispersion(1e4, 1e6)) is Pattern.UNKNOWN, "it is sure, but small"
+    assert pattern_of(None, few, lambda: Dispersion(1e4, 1e6)) is Pattern.CHANCE, "it is sure, but small"
+
+
+def test_chance_is_claimed_only_if_reads_would_have_shown_a_pattern() -> None:
+    quiet, few = Dispersion(0.0, 400.0), Dispersion(0.0, 100.0)
+    assert pattern_of(Dispersion(0.0, 20.0), few, lambda: few) is Pattern.UNKNOWN, "nor would bursts show in so few"
+    assert pattern_of(quiet, few, lambda: few) is Pattern.CHANCE
+    assert pattern_of(None, quiet, lambda: few) is Pattern.CHANCE
+    assert pattern_of(None, few, lambda: quiet) is Pattern.CHANCE
+    assert pattern_of(None, few, lambda: Dispersion(40.0, 400.0)) is Pattern.UNKNOWN, "bursts may be there"
+    assert pattern_of(None, quiet, lambda: quiet, rhythmic=True) is Pattern.UNKNOWN, "its moments may be unknown"
+    assert pattern_of(quiet, quiet, lambda: quiet, rhythmic=True) is Pattern.CHANCE, "its own reads show it"
+
+
+@pytest.mark.parametrize("every", [0.3, 0.9, 1.7, 50.0])
+def test_bounds_of_an_unknown_pattern_hold_for_a_page_that_changes_by_the_clock(every: float) -> None:
+    times = np.arange(0.0, 20 * every, every)
+    changed = np.diff(np.floor(times), prepend=0.0) > 0
+    low, high = allowed(5.0, 9.0, times, changed)
+    assert low <= 1.0
+    assert high == HIDDEN * 9.0
+    assert allowed(0.001, 0.5, times, changed)[0] == 0.001, "the low bound is never raised"
+
+
+def test_a_page_that_was_read_once_has_no_low_bound_without_a_pattern() -> None:
+    once = np.array([3.0])
+    assert allowed(5.0, np.inf, once, np.array([False])) == (0.0, np.inf)
+    assert allowed(5.0, 6.0, once[:0], np.zeros(0, dtype=np.bool_))[0] == 0.0

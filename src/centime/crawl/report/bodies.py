@@ -4,15 +4,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from centime.crawl.engine.damage import damage_closes
+from centime.crawl.imports.elsewhere import read_elsewhere
 from centime.crawl.report.opening import folder_of
 from centime.discover.canonical import canonical
 from centime.discover.exact import exact
 from centime.model.errors import BadInput, UnknownPage
-from centime.store.captures import Capture, every_capture, find_bodies, mime_of, read_typed
+from centime.store.archives.captures import Capture, every_capture, find_bodies, mime_of, read_typed
 from centime.store.folder import CrawlFolder
 from centime.store.versions.stored import (
     StoredVersion,
@@ -55,9 +57,20 @@ def captures_in(folder: CrawlFolder, url: str) -> list[Stored]:
 
 def _stored(folder: CrawlFolder, url: str) -> list[Stored]:
     """All stored bodies of a URL; a crawl has both kinds if its --keep was changed."""
-    captures, versions = find_bodies(folder.bodies, url), versions_of(folder.versions, url)
+    captures, versions = find_captures(folder, url), versions_of(folder.versions, url)
     found: list[Stored] = [*captures, *versions, *_returned(captures, versions)]
     return sorted(found, key=lambda one: one.timestamp)
+
+
+def find_captures(folder: CrawlFolder, url: str) -> list[Capture]:
+    """The captures of a URL in the archive, and of imported bodies that stay where they are, oldest first."""
+    found = [*find_bodies(folder.bodies, url), *find_bodies(folder.imported, url)]
+    return sorted(found, key=lambda capture: capture.timestamp)
+
+
+def _captures(folder: CrawlFolder) -> Iterator[Capture]:
+    """All captures, in the archive and elsewhere."""
+    return chain(every_capture(folder.bodies), every_capture(folder.imported))
 
 
 def _returned(captures: list[Capture], versions: list[StoredVersion]) -> Iterator[StoredVersion]:
@@ -114,12 +127,12 @@ def read_stored(folder: CrawlFolder, stored: Stored) -> tuple[bytes, str]:
     """A stored body of an open folder, and its Content-Type."""
     if isinstance(stored, StoredVersion):
         return body_of_version(folder.versions, stored), stored.content_type
-    return read_typed(folder.bodies, stored)
+    return read_elsewhere(stored) if stored.elsewhere else read_typed(folder.bodies, stored)
 
 
 def every_stored(folder: CrawlFolder) -> Iterator[Stored]:
     """All stored bodies, file by file and page by page; not the visits that found the same body again."""
-    yield from (capture for capture in every_capture(folder.bodies) if capture.document)
+    yield from (capture for capture in _captures(folder) if capture.document)
     yield from every_version(folder.versions)
 
 
@@ -127,7 +140,7 @@ def newest_of_all(folder: CrawlFolder) -> Iterator[Stored]:
     """The newest body of every page, in an order in which they are quick to read."""
     last: dict[str, Capture] = {}
     known: dict[tuple[str, str], Capture] = {}
-    for capture in every_capture(folder.bodies):
+    for capture in _captures(folder):
         if capture.document:
             known[capture.url, capture.digest] = capture
         if (capture.document or capture.revisit) and _order(capture) >= _order(last.get(capture.url, capture)):
@@ -186,4 +199,5 @@ def capture_facts(stored: Stored) -> dict[str, Any]:
         made |= {"last_seen": last_seen(stored), "version": stored.number, "mime": mime_of(stored.content_type)}
         return made | {"bytes": stored.size, "packed_bytes": stored.packed}
     made["mime"] = "the same body as before" if stored.revisit else stored.mime
-    return made | {"file": stored.filename, "offset": stored.offset, "packed_bytes": stored.length}
+    made |= {"file": stored.filename, "offset": stored.offset}
+    return made | ({"bytes": stored.length} if stored.elsewhere else {"packed_bytes": stored.length})

@@ -8,13 +8,15 @@
 
 Guarantee: the graph has all known pages, also those without links, and the links of each page are those that the ledger
 pays. So the importance that `centime rank` computes with the same damping differs from the crawl's by at most the sum
-of the two certified errors. (Except with --focus, which prefers some pages: a list of links cannot express that.) Both
-files appear together, when they are complete.
+of the two certified errors. (Except with --focus, which prefers some pages: a list of links cannot express that.) If
+the crawl weighs links by kind, an edge list has their weights; the form of WebGraph has none. Both files appear
+together, when they are complete.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +35,8 @@ from centime.model.errors import BadInput
 from centime.model.graph import Graph
 from centime.model.kernel import Whole, kernel
 from centime.model.row_batch import Pages
+from centime.shard.state import ShardState
+from centime.shard.weights.weighing import link_weights_of
 
 LONGEST_NUMBER = 11  # digits and a blank
 BLANK, NEWLINE, ZERO = ord(" "), ord("\n"), ord("0")
@@ -49,6 +53,22 @@ class LinkedPages:
     count: int
     rows: Callable[[], Iterator[Rows]]  # as of `rows_of`
     urls: Callable[[], Iterator[list[str]]]
+    hosts: "Callable[[], HostsOfPages] | None" = None  # if they are known without reading all URLs
+    kinds: "Callable[[], Iterator[LinkFacts]] | None" = None  # of the same rows, if the crawl weighs links by kind
+
+
+class HostsOfPages(NamedTuple):
+    """The host of each page, by its place among the names, and the names of all hosts, with their schemes."""
+
+    of_pages: npt.NDArray[np.int64]
+    names: list[str]
+
+
+class LinkFacts(NamedTuple):
+    """The weights of links, and which of them ask not to be followed; None if the crawl does not keep that."""
+
+    weights: npt.NDArray[np.float64]
+    nofollow: npt.NDArray[np.bool_] | None
 
 
 def linked_pages(opened: CrawlState) -> LinkedPages:
@@ -59,11 +79,32 @@ def linked_pages(opened: CrawlState) -> LinkedPages:
         shard.pages.count,
         lambda: rows_of(shard),
         lambda: (shard.pages.texts.get_many(pages) for pages in batches(shard.pages.count)),
+        lambda: HostsOfPages(
+            shard.hosts_of_pages(np.arange(shard.pages.count)).astype(np.int64), [host.name for host in shard.hosts.all]
+        ),
+        None if shard.link_kinds is None else lambda: _link_facts(shard),
     )
 
 
-def crawl_graph(linked: LinkedPages) -> NamedGraph:
-    """The link graph of a crawl with the URLs of its pages, for off-line ranking and analysis."""
+def _link_facts(shard: ShardState) -> Iterator[LinkFacts]:
+    kinds = shard.link_kinds
+    assert kinds is not None
+    for pages, lengths, targets in rows_of(shard):
+        weights = link_weights_of(shard, pages, lengths, targets, dynamic=True)
+        keeps = kinds.weights.nofollow is not None
+        yield LinkFacts(weights, kinds.are_unfollowed(pages, lengths, targets) if keeps else None)
+
+
+def crawl_graph(linked: LinkedPages, *, weighed: bool = True) -> NamedGraph:
+    """The link graph of a crawl with the URLs of its pages, for off-line ranking and analysis. Its links have the
+    weights of the crawl unless `weighed` is false.
+    """
+    graph, nofollow = link_graph(linked, weighed=weighed)
+    return NamedGraph(graph, PageNames.of([url for some in linked.urls() for url in some]), nofollow=nofollow)
+
+
+def link_graph(linked: LinkedPages, *, weighed: bool = True) -> tuple[Graph, npt.NDArray[np.bool_] | None]:
+    """The same without URLs, and which links ask not to be followed; None if the crawl does not keep that."""
     lengths, targets = [], []
     for _, counts, links in linked.rows():
         lengths.append(counts)
@@ -71,8 +112,12 @@ def crawl_graph(linked: LinkedPages) -> NamedGraph:
     if not lengths:
         raise BadInput(f"{linked.name}: the crawl knows no page yet, so it has no graph")
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    names = PageNames.of([url for some in linked.urls() for url in some])
-    return NamedGraph(Graph(offsets, np.concatenate(targets)), names)
+    if linked.kinds is None:
+        return Graph(offsets, np.concatenate(targets)), None
+    facts = list(linked.kinds())
+    weights = np.concatenate([one.weights for one in facts]) if weighed else None
+    unfollowed = [one.nofollow for one in facts if one.nofollow is not None]
+    return Graph(offsets, np.concatenate(targets), weights), np.concatenate(unfollowed) if unfollowed else None
 
 
 class CrawlLinks:
@@ -94,9 +139,11 @@ class CrawlLinks:
     def blocks(self) -> Iterator[Links]:
         """The links, sorted by source."""
         count = max(1, self._linked.count)
+        facts = None if self._linked.kinds is None else self._linked.kinds()
         for pages, lengths, targets in self._linked.rows():
             self.done = int(pages[-1] + 1) / count
-            yield Links(np.repeat(pages.astype(np.int32), lengths), targets)
+            weights = None if facts is None else next(facts).weights
+            yield Links(np.repeat(pages.astype(np.int32), lengths), targets, weights)
 
 
 def write_edge_list(linked: LinkedPages, path: Path, step: Step = lambda done: None) -> int:

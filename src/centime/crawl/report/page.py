@@ -245,7 +245,8 @@ def _income(paying: list[tuple[ShardState, int]], importance: float, step: Calla
 
 def _spending(opened: CrawlState, page: PageId, importance: float, beyond: Beyond | None) -> Facts:
     shard = opened.shard
-    links = shard.pages.rows.gather(np.array([page], dtype=np.int64)).links().astype(np.int64)
+    row = shard.pages.rows.gather(np.array([page], dtype=np.int64))
+    links, shares = row.links().astype(np.int64), row.shares()
     if not len(links):
         return {"links_out": 0, "pays": "only the virtual page: no links are known"}
     targets = links[links < PROXY]  # of a partition: those that it owns
@@ -254,9 +255,13 @@ def _spending(opened: CrawlState, page: PageId, importance: float, beyond: Beyon
     shown = list(zip(theirs[first].tolist(), shard.pages.texts.get_many(targets[first]), strict=True))
     if beyond is not None:
         shown = sorted([*shown, *beyond.pages(shard, links[links >= PROXY])], key=lambda one: -one[0])[:MOST_SHOWN]
+    paid = shard.ledger.damping * importance
+    pays = {"pays_each_link": paid / len(links)}
+    if len(shares):
+        pays = {"pays_a_link_at_least": paid * float(shares.min()), "pays_a_link_at_most": paid * float(shares.max())}
     return {
         "links_out": len(links),
-        "pays_each_link": shard.ledger.damping * importance / len(links),
+        **pays,
         "links_to": [{"importance": x, "url": url} for x, url in shown],
     }
 

@@ -27,7 +27,15 @@ def all_statistics(opened: CrawlState, now: float) -> dict[str, Any]:
     shard, folder = opened.shard, opened.folder
     found = last_visits(shard.pages, "kind", "outcome", "status", "visits", "body_bytes", "marks")
     requisites = shard.requisites.every()
-    parts = folder.journal, folder.snapshots, folder.state, folder.bodies, folder.versions, folder.index
+    parts = (
+        folder.journal,
+        folder.snapshots,
+        folder.state,
+        folder.bodies,
+        folder.imported,
+        folder.versions,
+        folder.index,
+    )
     kinds = np.bincount(kinds_of(found["kind"], found["outcome"]), minlength=len(KINDS)).tolist()
     statuses, pages = np.unique(found["status"][found["visits"] > 0], return_counts=True)
     return {

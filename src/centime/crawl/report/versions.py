@@ -30,6 +30,7 @@ from centime.crawl.report.bodies import (
 from centime.model.errors import BadInput, DamagedCrawl, UnknownPage
 from centime.store.versions.stored import StoredVersion
 from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
+from centime.warehouse.node_history import node_history
 from centime.warehouse.tree import NotWellFormed
 from centime.warehouse.written_delta import operations
 
@@ -174,6 +175,21 @@ class Versions:
         """What changed in the tree; NotWellFormed if one of the two has none."""
         first, last = self._all.index(old), self._all.index(new)
         return tree_change([self.read(version) for version in self._all[: last + 1]], first, last)
+
+    def history(self, node: str) -> list[dict[str, object]]:
+        """What happened to a node of the tree, which is named by its identifier or a path, version by version."""
+        moments = node_history([self.read(version) for version in self._all], node)
+        named = [self._all[one.version] for one in moments]
+        return [
+            {
+                "version": version.number,
+                "time": version.time,
+                "what": one.what,
+                "path": one.path,
+                "content": one.content,
+            }
+            for version, one in zip(named, moments, strict=True)
+        ]
 
     def facts(self) -> list[dict[str, object]]:
         """The facts of all versions, for a report."""

@@ -154,8 +154,14 @@ _PERIODS = np.array(PERIODS)
 
 
 def find_rhythm(times: Vector, changed: Flags, dates: Vector | None = None) -> Rhythm | None:
-    """The rhythm of a page that was read at `times` (the first is the first copy), or None. `changed`: whether each
-    read found a change since the last one.
+    """The rhythm of a page that surely has one: its score is THRESHOLD or more."""
+    found = likeliest_rhythm(times, changed, dates)
+    return found[1] if found is not None and found[0] >= THRESHOLD else None
+
+
+def likeliest_rhythm(times: Vector, changed: Flags, dates: Vector | None = None) -> tuple[float, Rhythm] | None:
+    """The likeliest rhythm of a page that was read at `times` (the first is the first copy), after its score; None if
+    no rhythm explains its reads. `changed`: whether each read found a change since the last one.
 
     `dates`: when the page last changed before each read, NaN without a reliable date; the date of a read that found no
     change is ignored.
@@ -166,7 +172,7 @@ def find_rhythm(times: Vector, changed: Flags, dates: Vector | None = None) -> R
     score, period, low, high = _find(
         np.asarray(times, dtype=np.float64), np.asarray(changed, dtype=np.bool_), given, _PERIODS
     )
-    return Rhythm(period, low, high) if score >= THRESHOLD else None
+    return (score, Rhythm(period, low, high)) if score > -math.inf else None
 
 
 def next_moment(rhythm: Rhythm, after: float) -> float:

@@ -8,14 +8,26 @@ import numpy.typing as npt
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
-from centime.model.ids import HostId, PageId, page_ids
+from centime.model.ids import HostId, PageId
 from centime.refresh.learning.dates import reliability
-from centime.refresh.learning.regularity import Dispersion, Pattern, dispersion, pattern_of, pooled
-from centime.shard.refreshing import HISTORY, reads_of
+from centime.refresh.learning.regularity import (
+    Dispersion,
+    Flags,
+    Pattern,
+    Vector,
+    allowed,
+    dispersion,
+    pattern_of,
+    pooled,
+    shows_dispersion,
+)
+from centime.shard.refreshing import HISTORY, reads_of, reads_of_many
+from centime.store.records import Records
 
 DAY = 86_400.0
-HOST_SAMPLE = 200  # pages whose reads show how the pages of a host change
-CRAWL_SAMPLE = 400  # the same, of all hosts
+LOOKED_AT = 20_000  # pages of a host or of all hosts, among which are looked for
+HOST_SAMPLE, CRAWL_SAMPLE = 200, 1_000  # those whose reads show how pages change
+POOLED_READS = 60  # of each of them
 IRREGULAR = {Pattern.CHANCE: False, Pattern.UNKNOWN: None}  # True for all others
 
 
@@ -26,14 +38,22 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
     pages = np.array([page], dtype=np.int64)
     if not book.contains(pages)[0]:
         return {}
-    low, high = (float(rate[0]) * DAY for rate in book.bounds(pages))
+    low, high = (float(rate[0]) for rate in book.bounds(pages))
     value = shard.value(pages)
     shape, scale = (float(value[0]) for value in book.beliefs(pages, value))
     age = max(0.0, now - float(book.read_times(pages)[0]))
-    pattern = Pattern.RHYTHM if page in beats else change_pattern(opened, page, host)
+    rate = float(book.rates(pages)[0][0])
+    if page in beats:
+        pattern = Pattern.RHYTHM
+        rate = low = high = 1.0 / beats[page].rhythm.period
+    else:
+        reads = reads_of(shard.pages.records, page, HISTORY)
+        pattern = change_pattern(opened, host, reads)
+        if pattern is Pattern.UNKNOWN:
+            low, high = allowed(low, high, *reads)
     facts: dict[str, Any] = {
-        "changes_per_day": min(max(float(book.rates(pages)[0][0]) * DAY, low), high),
-        "changes_per_day_90_percent": [low, high if math.isfinite(high) else None],
+        "changes_per_day": min(max(rate, low), high) * DAY,
+        "changes_per_day_90_percent": [low * DAY, high * DAY if math.isfinite(high) else None],
         "irregular": IRREGULAR.get(pattern, True),
         "change_pattern": str(pattern),
         "age_seconds": age,
@@ -59,19 +79,29 @@ def is_early(opened: CrawlState, page: PageId) -> bool:
     return bool(book.due_times(pages, value)[0] < book.due_times(pages, value, probed=False)[0])
 
 
-def change_pattern(opened: CrawlState, page: PageId, host: HostId) -> Pattern:
-    """How the changes of a page are spread over time, by its reads and by those of some other pages."""
-    records = opened.shard.pages.records
+def change_pattern(opened: CrawlState, host: HostId, reads: tuple[Vector, Flags]) -> Pattern:
+    """How the changes of a page of a host are spread over time, by its reads and by those of some other pages."""
     every = np.arange(opened.shard.pages.count, dtype=np.int64)
     hosts = opened.shard.hosts_of_pages(every)
+    of_host = _dispersion_of(opened.shard.pages.records, every[hosts == host], HOST_SAMPLE)
+    rhythmic = opened.shard.refreshing.commonness.are_common
+    return pattern_of(dispersion(*reads), of_host, lambda: dispersion_of_crawl(opened), rhythmic=rhythmic)
 
-    def of_some(pages: npt.NDArray[np.int64], most: int) -> Dispersion:
-        pages = pages[records.visited(pages)]
-        some = page_ids(pages[:: 1 + len(pages) // most])
-        return pooled(dispersion(*reads_of(records, other, HISTORY)) for other in some)
 
-    own = dispersion(*reads_of(records, page, HISTORY))
-    return pattern_of(own, of_some(every[hosts == host], HOST_SAMPLE), lambda: of_some(every, CRAWL_SAMPLE))
+def dispersion_of_crawl(opened: CrawlState) -> Dispersion:
+    """That of some pages of all hosts."""
+    every = np.arange(opened.shard.pages.count, dtype=np.int64)
+    return _dispersion_of(opened.shard.pages.records, every, CRAWL_SAMPLE)
+
+
+def _dispersion_of(records: Records, pages: npt.NDArray[np.int64], most: int) -> Dispersion:
+    """That of some of these pages, of those alone that were read often enough."""
+    pages = pages[:: 1 + len(pages) // LOOKED_AT]
+    heads = records.heads(pages)
+    pages = pages[shows_dispersion(heads["visits"].astype(np.int64), heads["changes"].astype(np.int64))]
+    return pooled(
+        dispersion(*reads) for reads in reads_of_many(records, pages[:: 1 + len(pages) // most], POOLED_READS)
+    )
 
 
 def due_moment(time: float) -> str:

@@ -13,8 +13,9 @@ import numpy as np
 
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.planning.believed import Believed, believed
-from centime.crawl.report.planning.freshness import due_moment
+from centime.crawl.report.planning.freshness import dispersion_of_crawl, due_moment
 from centime.model.errors import BadInput, BadSetting
+from centime.refresh.learning.regularity import pattern_of_crawl, pooled
 from centime.simulate import forecast
 from centime.simulate.forecast import Beliefs, Vector
 
@@ -92,6 +93,7 @@ def plan_of(
         "fresh_now": is_now.freshness,
         "age_now_days": is_now.age_days,
         "deaths_per_page_and_day": present.death_rate * DAY,
+        "change_pattern": str(pattern_of_crawl(pooled(dispersion_of_crawl(state) for state in crawl.states))),
         "gain_of_10_percent_more": rows[-1]["fresh_in_the_long_run"] - rows[-2]["fresh_in_the_long_run"],
         "budgets": rows,
         "next": _next(crawl, given, budget, count, now, uniform=uniform),
