@@ -1,11 +1,13 @@
 """Real documentation pages behind a real server: nginx and four sets of HTML, all from Debian's packages, unpacked
 without root.
 
-Packages are fetched once, by `apt-get download`, into `build/bench/debian`; nothing is installed. The four sets come
-from four different makers of documentation: DocBook (PostgreSQL), Publican (the Debian handbook, in 26 languages),
-AsciiDoc (git) and Sphinx (Python). Together they are about 5 200 pages with a mean of 26 KB. One nginx process serves
-the same tree under as many names below `localhost` as are asked for, so that there are several hosts."""
+Packages are fetched once for all clones of a user, by `apt-get download`, into `~/.cache/centime/debian`; nothing is
+installed. The four sets come from four different makers of documentation: DocBook (PostgreSQL), Publican (the Debian
+handbook, in 26 languages), AsciiDoc (git) and Sphinx (Python). Together they are about 5 200 pages with a mean of 26
+KB. One nginx process serves the same tree under as many names below `localhost` as are asked for, so that there are
+several hosts."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -21,7 +23,7 @@ from pathlib import Path
 from centime.processes.parent import die_with_parent
 
 CACHE = Path(__file__).parent.parent / "build" / "bench"
-UNPACKED = CACHE / "debian"
+UNPACKED = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "centime" / "debian"
 NGINX = "usr/sbin/nginx"
 SETS = {  # where the pages of a package lie, and under which name they are served
     "postgresql-doc-15": ("postgresql-doc-15/html", "postgresql"),
@@ -116,19 +118,27 @@ def running(command: Sequence[str | Path]) -> Iterator[int]:
 
 
 def unpack(*packages: str) -> None:
-    """Fetches those packages that are not there, and unpacks them into UNPACKED."""
+    """Fetches those packages that are not there, and unpacks them into UNPACKED, one process at a time."""
     UNPACKED.mkdir(parents=True, exist_ok=True)
     try:
-        for package in packages:
-            if not list(UNPACKED.glob(f"{package}_*.deb")):
-                command = ["apt-get", "download", package]
-                subprocess.run(command, cwd=UNPACKED, check=True, capture_output=True, timeout=300)
-                for archive in UNPACKED.glob(f"{package}_*.deb"):
-                    subprocess.run(["dpkg-deb", "-x", archive, UNPACKED], check=True, capture_output=True)
+        with (UNPACKED / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for package in packages:
+                if not (whole := UNPACKED / f"{package}.unpacked").exists():
+                    _unpack(package)
+                    whole.touch()
         if "nginx" in packages:
             subprocess.run([UNPACKED / NGINX, "-v"], check=True, capture_output=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
+
+
+def _unpack(package: str) -> None:
+    command = ["apt-get", "download", package]
+    subprocess.run(command, cwd=UNPACKED, check=True, capture_output=True, timeout=300)
+    for archive in UNPACKED.glob(f"{package}_*.deb"):
+        subprocess.run(["dpkg-deb", "-x", archive, UNPACKED], check=True, capture_output=True)
+        archive.unlink()
 
 
 def documentation_tree() -> Path:

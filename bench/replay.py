@@ -1,31 +1,43 @@
 """Whether a crawl with `--keep all --requisites` holds everything that a browser needs: real documentation, replayed.
 
-    python -m bench.replay [--json]
+    python -m bench.replay [PART ...] [--json]
 
 nginx serves the documentation of Python (Sphinx) and of OpenJDK (javadoc), which Debian packages. Centime crawls it.
 Then (a) Chromium loads a sample of its pages, and the archive must hold every file that it asks the server for; (b) the
 archive must hold every file that `wget --mirror --page-requisites` gets; (c) the server ends, pywb replays the archive
 from the index that Centime wrote, and Chromium loads the same pages from it: nothing may be missing. Chromium, wget and
-pywb, in an environment of its own, are fetched first; nothing but loopback is contacted afterwards."""
+pywb, in an environment of its own, are fetched first; nothing but loopback is contacted afterwards.
 
+`recorded` goes the other way: pywb records pages of a small site, with a redirect, a missing page and one that was
+recorded twice, and `centime import` must take every visit and find every body in the file that pywb wrote."""
+
+import contextlib
 import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from bench.crawl_server import CACHE, UNPACKED, NotToBeHad, free_port, nginx, running, unpack, wait_for
 from bench.figure import Figure
 from bench.replay_browser import Loaded, chromium, sample
 from bench.report import Benchmarks, run_parts
-from centime.store.captures import Capture, capture_of
-from centime.store.url_key import url_key
+from centime.crawl.engine.opening import open_writer
+from centime.crawl.imports.importing import importing
+from centime.crawl.report.bodies import captures_of, typed_body_of
+from centime.store.archives.captures import Capture, capture_of
+from centime.store.archives.url_key import url_key
 
 SETS = {"python": "usr/share/doc/python3.11/html", "java": "usr/share/doc/openjdk-17-jre-headless"}
 PACKAGES = ("nginx", "python3.11-doc", "openjdk-17-doc", "libjs-jquery", "libjs-jquery-ui", "libjs-underscore")
@@ -220,8 +232,71 @@ def _pywb() -> Path:
     return folder
 
 
-PARTS: Benchmarks = {"replay": replay}
-ABOUT = {"replay": "real documentation crawled, compared with what Chromium and wget ask for, and replayed by pywb"}
+class _Site(BaseHTTPRequestHandler):
+    """Pages that link to the next one; /old leads to /0, and /none is missing."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        name = self.path.removeprefix("/")
+        body = page_of(int(name)) if name.isdigit() else b""
+        self.send_response(200 if body else 301 if name == "old" else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        if name == "old":
+            self.send_header("Location", "/0")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+def page_of(number: int) -> bytes:
+    """The page of a number."""
+    return f"<!DOCTYPE html><title>{number}</title><p>Page {number} says so.<a href=/{number + 1}>next</a>".encode()
+
+
+def recorded() -> Iterator[Figure]:
+    """How much of what pywb has recorded is imported."""
+    try:
+        pywb = _pywb()
+    except NotToBeHad as error:
+        yield Figure(f"left out: {error}", float("nan"), "")
+        return
+    with tempfile.TemporaryDirectory(prefix="recorded-") as name:
+        folder, port = Path(name), free_port()
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        site = f"http://127.0.0.1:{server.server_address[1]}"
+        subprocess.run([pywb / "bin" / "wb-manager", "init", "c"], cwd=folder, check=True, capture_output=True)
+        command = [str(pywb / "bin" / "wayback"), "-p", str(port), "-b", "127.0.0.1", "-d", name, "--live", "--record"]
+        with running(["sh", "-c", 'exec "$0" "$@" >/dev/null 2>&1', *command]):
+            wait_for(port, 120.0)
+            for path in [*map(str, range(RECORDED)), "old", "none", "0"]:
+                with contextlib.suppress(urllib.error.HTTPError):
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/c/record/id_/{site}/{path}", timeout=60).read()
+                time.sleep(1.1)  # captures know whole seconds
+        server.shutdown()
+        files = sorted(folder.glob("collections/c/archive/*.warc*"))
+        settings = {"scope": "any", "allow-network": ["127.0.0.0/8"]}
+        with open_writer(folder / "crawl", [f"{site}/0"], settings) as opened, importing(opened) as importer:
+            report = importer.run(importer.sources(files))
+        bodies = [typed_body_of(folder / "crawl", captures_of(folder / "crawl", f"{site}/{n}")[-1])[0] for n in RANGE]
+        right = sum(body == page_of(number) for number, body in enumerate(bodies))
+    yield Figure("files that pywb wrote", len(files), "files")
+    yield Figure("visits imported of those that pywb recorded", report.visits, "visits", "at least", RECORDED + 2)
+    yield Figure("troubles", report.trouble_count, "troubles", "at most", 0)
+    yield Figure("bodies that are read from pywb's file as they were", right, "bodies", "at least", RECORDED)
+
+
+RECORDED = 8
+RANGE = range(RECORDED)
+PARTS: Benchmarks = {"replay": replay, "recorded": recorded}
+ABOUT = {
+    "replay": "real documentation crawled, compared with what Chromium and wget ask for, and replayed by pywb",
+    "recorded": "a small site that pywb has recorded, imported",
+}
 
 
 if __name__ == "__main__":

@@ -244,7 +244,8 @@ def _program() -> tuple[str, str]:
     if installed:
         return installed, os.environ.get("LD_LIBRARY_PATH", "")
     program = UNPACKED / "usr/lib/chromium/chromium"
-    if not program.exists():
+    whole = UNPACKED / "chromium.whole"  # with all packages that it needs
+    if not whole.exists():
         try:
             command = ["apt-get", "install", "--simulate", "--no-install-recommends", "chromium"]
             listed = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -255,6 +256,7 @@ def _program() -> tuple[str, str]:
         except (OSError, subprocess.SubprocessError) as error:
             raise NotToBeHad(f"Debian's packages could not be had: {error}") from error
         unpack(*re.findall(r"^Inst (\S+)", said, re.MULTILINE))
+        whole.touch()
     folders = [
         folder
         for place in ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/pulseaudio")

@@ -5,16 +5,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from typer import testing
 
 from centime.model.kernel import compile_at_once
 from tests.forked_children import fork_children, start_children
 from tests.quick_compiling import compile_quickly
+from tests.rewritten_once import rewrite_own_share
 
 if TYPE_CHECKING:
     from tests.cluster.crawled import Crawled
@@ -26,8 +29,18 @@ settings.load_profile("ci")
 # a process has run before.
 providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
 
+# Thousands of small crawls sync their files: on a disk, this is a tenth of the CPU time of all tests. The tests that
+# need a disk of a certain kind simulate it.
+IN_MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 << 30:
+    os.environ["TMPDIR"] = str(IN_MEMORY)
+    tempfile.tempdir = None  # pytest has asked for it already
+
 # The secret by which crawls are recognised as one's own is not that of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="centime-tests-")
+
+# What runs a command makes the program anew each time, with all its options: this takes longer than many a command.
+testing._get_command = cache(testing._get_command)  # type: ignore[attr-defined]
 
 fork_children()
 compile_quickly()
@@ -110,7 +123,7 @@ SLOW = (  # these start processes, serve HTTP, compile much or run for long: `ma
     "shard/limits/test_bounds.py",
     "shard/test_placement.py",
     "simulate/",
-    "store/test_archive.py",
+    "store/archives/test_archive.py",
     "store/test_journal.py",
     "store/test_link_rows.py",
     "store/test_upgrade.py",
@@ -129,6 +142,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if missing:
         raise pytest.UsageError(f"tests/conftest.py names what is not there: {', '.join(missing)}")
     config.pluginmanager.register(_Files())
+    rewrite_own_share(config)
 
 
 def pytest_unconfigure() -> None:

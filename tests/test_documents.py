@@ -39,6 +39,7 @@ def files(folder: Path) -> Iterator[Path]:
 
 FILES = list(files(PROJECT))
 DOCUMENTS = [path for path in FILES if path.suffix == ".md"]
+PROGRAM: Any = typer.main.get_command(app)  # made once: it takes longer than to parse a command line
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Command:
 
 
 def commands() -> Iterator[Command]:
-    waiting = [("centime", typer.main.get_command(app))]
+    waiting = [("centime", PROGRAM)]
     while waiting:
         name, command = waiting.pop()
         options = [
@@ -111,9 +112,8 @@ def parse(words: list[str]) -> None:
     """Parses a command line of the program as the program does, without running it; raises what is wrong with it."""
     if "--install-completion" in words or "--help" in words:
         return  # they act while they are parsed
-    program: Any = typer.main.get_command(app)
-    context = program.make_context("centime", list(words))
-    name, command, rest = program.resolve_command(context, [*context._protected_args, *context.args])
+    context = PROGRAM.make_context("centime", list(words))
+    name, command, rest = PROGRAM.resolve_command(context, [*context._protected_args, *context.args])
     command.make_context(name, rest, parent=context)
 
 

@@ -75,7 +75,6 @@ def test_a_program_sees_what_it_crawls_while_it_crawls(tmp_path: Path, web: Test
                 assert before < len(reader.pages) == len(fresh.pages) == crawl.statistics()["known"]
 
 
-@pytest.mark.usefixtures("children_are_programs")
 def test_on_page_is_called_in_the_fetchers_for_every_page_that_was_read(
     tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +93,7 @@ def test_on_page_is_called_in_the_fetchers_for_every_page_that_was_read(
     assert web.seed_url in {line.split()[4] for line in lines}
 
 
-@pytest.mark.parametrize("how", ["exit", "crash"])
+@pytest.mark.parametrize("how", ["exit", pytest.param("crash", marks=pytest.mark.long)])
 @pytest.mark.usefixtures("children_are_programs")
 def test_a_page_for_which_on_page_ends_the_process_is_read_without_it(
     tmp_path: Path, web: TestWeb, monkeypatch: pytest.MonkeyPatch, how: str

@@ -2,7 +2,7 @@
 
 from bench.replay import _compared, _missing
 from bench.replay_browser import Loaded, sample
-from centime.store.url_key import url_key
+from centime.store.archives.url_key import url_key
 
 LIVE, SERVED = "http://127.0.0.1:1", "http://127.0.0.1:2"
 

@@ -50,8 +50,9 @@ def test_the_version_is_that_of_the_project() -> None:
 
 
 def test_the_command_alone_shows_its_help() -> None:
-    assert centime().stdout == centime("--help").stdout
-    assert centime().returncode == 0
+    alone = centime()
+    assert alone.stdout == centime("--help").stdout
+    assert alone.returncode == 0
 
 
 def test_a_command_that_does_not_exist_is_wrong_usage() -> None:

@@ -108,7 +108,7 @@ def test_a_clock_that_is_set_between_runs_neither_strands_nor_breaks_politeness(
 
 def test_pages_are_refreshed_after_a_year_that_never_was(tmp_path: Path) -> None:
     for name, settings in {
-        "worth": {"continuous": True, "rate": 2.0, "first_rate": 1 / 50, "least_interval": 10.0},
+        "worth": {"continuous": True, "rate": 0.5, "first_rate": 1 / 50, "least_interval": 10.0},
         "age": {"refresh_after": 60.0},
     }.items():
         machine, world, path = Machine(), World(30), tmp_path / name

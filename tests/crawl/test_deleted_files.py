@@ -15,7 +15,7 @@ from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.errors import FileGone, FolderGone
-from centime.store.captures import find_bodies
+from centime.store.archives.captures import find_bodies
 from centime.store.snapshot import write_snapshot
 from tests.cli.hostile_texts import hostile_site
 from tests.crawl.test_foreign_folder import GIVEN, read_some

@@ -2,8 +2,6 @@
 
 import http.server
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +9,9 @@ from pathlib import Path
 
 import pytest
 import xxhash
+from typer.testing import CliRunner
 
+from centime.cli.main import app
 from centime.crawl.check.check import check_crawl
 
 MOST_PAGES = 2_000
@@ -43,32 +43,28 @@ def maze() -> Iterator[str]:
         server.shutdown()
 
 
+def centime(*words: str) -> str:
+    """What a command writes."""
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
 @pytest.mark.long
 @pytest.mark.compiled
 def test_an_endless_host_stays_within_the_bound_and_the_crawl_says_what_it_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     options = ["--most-pages", str(MOST_PAGES), "--most-memory", "4GB", "--delay", "0", "--workers", "1", "--pages"]
-    command = [sys.executable, "-m", "centime", "crawl", str(folder)]
+    command = ["crawl", str(folder)]
     with maze() as url:
-        first = subprocess.run(
-            [*command, url, *options, "300", "--allow-network", "127.0.0.0/8", "--json"],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        facts = json.loads(first.stdout)
+        facts = json.loads(centime(*command, url, *options, "300", "--allow-network", "127.0.0.0/8", "--json"))
         assert MOST_PAGES * 0.8 < facts["known"] <= MOST_PAGES == facts["most_pages"]
         assert facts["refused"]["most-pages"] > 2_000
-        ran = subprocess.run(
-            [*command, "--most-pages", "500", "--pages", "20", "--json"], check=True, capture_output=True
-        )
-        lower = json.loads(ran.stdout)
+        lower = json.loads(centime(*command, "--most-pages", "500", "--pages", "20", "--json"))
         assert (lower["known"], lower["most_pages"], lower["admitted"]) == (facts["known"], 500, "no URLs")
         assert lower["pages_dropped"] == facts["known"] - 500
         assert lower["visits_now"] == 20
-    shown = subprocess.run(
-        [sys.executable, "-m", "centime", "stats", str(folder)], check=True, capture_output=True, text=True
-    ).stdout
+    shown = centime("stats", str(folder))
     assert "most-pages" in shown
     assert "pages dropped" in shown
     assert not check_crawl(folder).problems

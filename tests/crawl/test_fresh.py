@@ -60,10 +60,10 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
         shard = opened.shard
         now = live(opened, world, START + 2 * HOUR)
         assert shard.read_count == world.pages
-        now = live(opened, world, START + DAY / 2, start=now)
+        now = live(opened, world, START + 4 * HOUR, start=now)
         opened._start()
         opened._finish()
-        live(opened, world, START + DAY, start=now)
+        live(opened, world, START + 18 * HOUR, start=now)
         leased = shard.placement.frontier.statistics()["leased"]
         assert leased[5] == world.pages
         assert leased[4] > 500
@@ -77,17 +77,17 @@ def test_it_discovers_and_then_reads_again_and_its_journal_gives_the_same_state(
 
 @pytest.mark.long
 def test_pages_that_change_more_often_are_estimated_so_and_the_budget_is_kept(tmp_path: Path) -> None:
-    world = ChangingWorld()
+    world = ChangingWorld(pages=20)
     with crawl(tmp_path / "c", **FOREVER) as opened:
-        live(opened, world, START + 3 * DAY)
+        live(opened, world, START + 1.5 * DAY)
         pages = np.array([page_of(opened, number) for number in range(world.pages) if number != 7])
         mean, low, high = opened.shard.refreshing.book.rates(pages)
         true = np.array([1 / ((number % 10 + 1) * HOUR) for number in range(world.pages) if number != 7])
         assert np.median(np.abs(np.log(mean / true))) < 0.4
         assert np.mean((low < true) & (true < high)) > 0.7
-        spent = len(world.read) / (3 * DAY)
+        spent = len(world.read) / (1.5 * DAY)
         assert 0.7 * FOREVER["rate"] < spent <= FOREVER["rate"]
-        facts = about_page(opened, url_of(3), now=START + 3 * DAY)
+        facts = about_page(opened, url_of(3), now=START + 1.5 * DAY)
         assert (
             facts["changes_per_day_90_percent"][0] < facts["changes_per_day"] < facts["changes_per_day_90_percent"][1]
         )
@@ -118,10 +118,10 @@ def test_once_the_dates_of_a_host_are_reliable_that_of_the_first_read_counts_too
 
 @pytest.mark.long
 def test_a_page_that_changes_on_the_hour_is_read_just_after(tmp_path: Path) -> None:
-    world = ChangingWorld(pages=12, period=40 * HOUR)
+    world = ChangingWorld(pages=8, period=40 * HOUR)
     world.changes[7] = np.arange(0, 4000) * DAY + START + 600.0
-    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.001}) as opened:
-        live(opened, world, START + 25 * DAY, step=800.0)
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.0007}) as opened:
+        live(opened, world, START + 25 * DAY, step=1200.0)
         page = page_of(opened, 7)
         assert opened.shard.refreshing.beats[PageId(page)].rhythm.period == DAY
         late = [(now - START - 600.0) % DAY for now, number in world.read if number == 7 and now > START + 15 * DAY]
@@ -238,7 +238,7 @@ def test_the_budget_the_discovery_and_the_bans_change_while_it_runs(tmp_path: Pa
     world = ChangingWorld()
     with crawl(tmp_path / "c", **FOREVER) as opened:
         shard = opened.shard
-        now = live(opened, world, START + 2 * DAY)
+        now = live(opened, world, START + DAY / 2)
         before = shard.refreshing.book.threshold
         command(
             opened,
@@ -379,11 +379,11 @@ def test_a_page_that_was_gone_or_never_read_is_read_when_it_is_published(tmp_pat
 
 @pytest.mark.long
 def test_a_fixed_share_for_discovery_is_kept_while_the_web_grows(tmp_path: Path) -> None:
-    world = ChangingWorld(pages=3000, period=DAY)
+    world = ChangingWorld(pages=1500, period=DAY)
     with crawl(tmp_path / "c", **FOREVER | {"discovery": "20%", "rate": 0.1, "delay": 0.0}) as opened:
-        now = live(opened, world, START + 10_000.0, step=10.0)
+        now = live(opened, world, START + 5_000.0, step=10.0)
         before = Counter(opened.shard.placement.frontier.statistics()["leased"])
-        live(opened, world, now + 8_000.0, start=now, step=10.0)
+        live(opened, world, now + 4_000.0, start=now, step=10.0)
         leased = Counter(opened.shard.placement.frontier.statistics()["leased"])
         leased.subtract(before)
         assert 0.15 < leased[5] / sum(leased.values()) < 0.3
@@ -425,9 +425,9 @@ def test_a_page_that_was_gone_for_a_while_is_found_again_and_one_that_stays_gone
                 visit = Visit(page=visit.page, outcome=Outcome.GONE, kind=PageKind.DEAD, status=404)
             return pack(visit)
 
-    world = Interrupted()
-    with crawl(tmp_path / "c", **FOREVER) as opened:
-        live(opened, world, START + 1.25 * DAY)
+    world = Interrupted(pages=16)
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.004}) as opened:
+        live(opened, world, START + 1.25 * DAY, step=250.0)
         reads = [now for now, number in world.read if number == 3]
         gone, back = world.gone, world.gone + 2 * HOUR
         assert min(now for now in reads if now >= back) < back + 2.5 * HOUR, "the waits double"

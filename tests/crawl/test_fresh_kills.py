@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -12,23 +10,18 @@ from time import monotonic, sleep, time
 
 import pytest
 
+from bench.faults.crawler import start
 from bench.faults.proof import changes
 from centime.crawl.check.check import check_crawl
 from centime.crawl.commands.inbox import CommandInbox
 from centime.crawl.engine.reader import CrawlReader, read_crawl
 from centime.lab.webbox import WebBox, serve_in_process
-from centime.processes.parent import die_with_parent
 from centime.shard.people.command import SetCommand, SubscribeCommand, new_id
 from centime.shard.people.subscriptions import Subscription
+from tests.crawl.world import World, advance, crawl
 
 BOX = WebBox(hosts=5, pages=100, traps=False, feeds=False, crawl_delay_seconds=0.0, delay_seconds=0.01, speed=86_400.0)
 PATIENCE = 300.0  # a busy machine takes long to start a process
-
-
-def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "centime", "crawl", str(folder), *options, "--json"]
-    ends_with_us = partial(die_with_parent, os.getpid())  # also if these tests are killed
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=ends_with_us)
 
 
 def has_made(visits: int, opened: CrawlReader) -> bool:
@@ -48,28 +41,28 @@ def wait_until(folder: Path, holds: Callable[[CrawlReader], bool]) -> None:
 @pytest.mark.timeout(900)
 def test_every_change_is_delivered_however_often_the_crawl_is_killed(tmp_path: Path) -> None:
     folder, delivered = tmp_path / "c", tmp_path / "delivered.jsonl"
+    with crawl(tmp_path / "warm") as opened:
+        advance(opened, World(), 5)  # kernels are compiled before any process is forked
     with serve_in_process(BOX) as served:
-        crawl = ["--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", "0", "--workers", "1"]
-        assert start(folder, served.seed_url, *crawl, "--pages", "20").wait() == 0
+        options = ["--allow-network", "127.0.0.0/8", "--scope", "any", "--delay", "0", "--workers", "1"]
+        assert start(folder, [served.seed_url, *options, "--pages", "20"]).wait() == (0, "")
         began = time()
         subscription = Subscription("all", ".", 1.0, f"file:{delivered}")
         CommandInbox(folder).put(SubscribeCommand(id=new_id(), time=began, subscription=subscription))
-        forever = ["--continuous", "--rate", "100/s", "--least-interval", "0.2s"]
+        forever = [*options, "--continuous", "--rate", "100/s", "--least-interval", "0.2s"]
         for number in range(1, 4):
-            process = start(folder, *crawl, *forever)
+            crawler = start(folder, forever)
             wait_until(folder, partial(has_made, 20 + 150 * number))
-            process.kill()
-            process.wait()
-        process = start(folder, *crawl, *forever)
+            crawler.kill_shard()
+        crawler = start(folder, forever)
         CommandInbox(folder).put(SetCommand(id=new_id(), time=time(), values={"rate": "7/s"}))
         wait_until(folder, lambda opened: opened.shard.settings.rate == 7.0)
-        os.kill(process.pid, signal.SIGINT)
-        assert process.wait() == 0
+        os.kill(crawler.process, signal.SIGINT)
+        assert crawler.wait()[0] == 0
     assert check_crawl(folder).problems == []
-    opened = read_crawl(folder)
-    assert opened.settings.rate == 7.0
-    assert opened.shard.refreshing.book.statistics()["observations"] > 400
-    opened.close()
+    with closing(read_crawl(folder)) as reader:
+        assert reader.settings.rate == 7.0
+        assert reader.shard.refreshing.book.statistics()["observations"] > 400
     seen, told = changes(folder, "all", began, delivered.read_text().splitlines())
     assert sum(seen.values()) > 150
     assert told == seen

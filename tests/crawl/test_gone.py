@@ -54,8 +54,8 @@ def number_of(opened: CrawlWriter, number: int) -> PageId:
 
 def test_a_page_that_stays_gone_is_looked_for_after_the_least_interval_and_then_twice_as_late(tmp_path: Path) -> None:
     world = Dying()
-    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.002, "least_interval": HOUR}) as opened:
-        live(opened, world, START + 5 * DAY, step=250.0)
+    with crawl(tmp_path / "c", **FOREVER | {"rate": 0.001, "least_interval": HOUR}) as opened:
+        live(opened, world, START + 5 * DAY, step=500.0)
         died, *looks = world.looks(START + HOUR)
         waits = [(later - sooner) / HOUR for sooner, later in zip([died, *looks], looks, strict=False)]
         assert waits == pytest.approx([1, 2, 4, 8, 16, 32], abs=0.5)
@@ -87,8 +87,8 @@ def test_a_crawl_that_begins_to_refresh_looks_for_the_pages_that_were_gone_befor
 def until_late(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Dying, float]:
     """A crawl until a link appears, its world and the time."""
     folder, world = tmp_path_factory.mktemp("gone") / "c", Dying(back=LATE)
-    with crawl(folder, **FOREVER | {"rate": 0.002, "least_interval": HOUR}) as opened:
-        now = live(opened, world, LATE, step=250.0)
+    with crawl(folder, **FOREVER | {"rate": 0.001, "least_interval": HOUR}) as opened:
+        now = live(opened, world, LATE, step=500.0)
         opened.close()
     return folder, world, now
 

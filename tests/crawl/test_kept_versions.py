@@ -25,7 +25,7 @@ from centime.model.errors import DamagedCrawl, FileGone, NoRoom, UnknownPage
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.settings.crawl import fetcher_settings
-from centime.shard.message import Lease, Visit, pack
+from centime.shard.message import Lease, Visit, pack, unpack_visit
 from centime.store.versions.database import FILE
 from centime.store.versions.stored import document_id, every_version, versions_of
 from tests.cli.hostile_texts import hostile_site
@@ -179,6 +179,36 @@ def test_a_full_disk_or_a_damaged_file_of_a_fetcher_ends_the_crawl(
             engine.run()
 
 
+def test_no_visit_says_that_a_page_was_read_whose_body_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        with open_writer(tmp_path / "c", ["http://a.example/"], BASE | {"keep": "versions"}) as opened:
+            process = FetchingProcess(
+                fetcher_settings(opened.settings, opened.settings.fetch_settings(), "test", opened.folder)
+            )
+            sent: list[Any] = []
+            monkeypatch.setattr(process, "_send", sent.extend)
+            for trouble in (None, NoRoom("the disk is full")):
+                process._done = [(PageId(7), pack(Visit(page=PageId(7), outcome=Outcome.READ)))]
+                monkeypatch.setattr(process.archive, "flush", lambda trouble=trouble: _raise(trouble))
+                process._flush()
+            monkeypatch.undo()
+            await process.chains.close()
+            assert process.archive is not None
+            process.archive.close()
+        kept, lost = (unpack_visit(bytes(one)) for one in sent)
+        assert (kept.page, kept.outcome) == (7, Outcome.READ)
+        assert (lost.page, lost.outcome, lost.detail) == (7, Outcome.LOST, "NoRoom: the disk is full")
+
+    run(work())
+
+
+def _raise(trouble: Exception | None) -> None:
+    if trouble is not None:
+        raise trouble
+
+
 class Telling:
     """A transport whose visits are lost."""
 
@@ -211,6 +241,13 @@ def test_damaged_versions_close_a_crawl_that_keeps_them_and_a_repair_opens_it(tm
     with pytest.raises(DamagedCrawl), open_writer(tmp_path / "c", [], {}):
         pass
     assert [one.part for one in check_crawl(tmp_path / "c").problems] == ["versions"]
+    assert repair_crawl(tmp_path / "c", dry_run=True).lost == []
+    assert repair_crawl(tmp_path / "c").lost == []
+    with open_writer(tmp_path / "c", [], {}):
+        pass
+    assert check_crawl(tmp_path / "c").problems == []
+    assert versions_of(tmp_path / "c" / "versions", f"{found.url}/")
+    file.write_bytes(b"not a database" * 9_999)
     assert "all versions" in repair_crawl(tmp_path / "c", dry_run=True).lost[0]
     assert "all versions" in repair_crawl(tmp_path / "c").lost[0]
     with open_writer(tmp_path / "c", [], {}):
@@ -222,7 +259,8 @@ def test_damaged_versions_close_a_crawl_that_keeps_them_and_a_repair_opens_it(tm
     (tmp_path / "c" / "versions" / FILE).mkdir()
     with pytest.raises(DamagedCrawl, match="folder"), open_writer(tmp_path / "c", [], {}):
         pass
-    repair_crawl(tmp_path / "c")
+    assert len(repair_crawl(tmp_path / "c", dry_run=True).restored) == 1
+    assert len(repair_crawl(tmp_path / "c").restored) == 1
     with open_writer(tmp_path / "c", [], {}):
         pass
 

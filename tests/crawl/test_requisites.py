@@ -1,9 +1,5 @@
 """Crawls of a site whose pages need every kind of file: what is fetched, archived, ranked, limited and reported."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +10,7 @@ import numpy as np
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from bench.faults.crawler import start
 from centime import Crawl
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.reader import read_crawl
@@ -168,16 +165,15 @@ def test_requisites_are_refreshed_with_the_pages(tmp_path: Path, site: Site) -> 
 @pytest.mark.long
 def test_a_killed_crawl_continues_with_its_requisites(tmp_path: Path, site: Site) -> None:
     folder = tmp_path / "c"
-    program = [sys.executable, "-m", "centime", "crawl", str(folder), f"{site.url}/", "--requisites", "--keep", "all"]
-    options = ["--delay", "0.02", "--workers", "1", "--allow-network", "127.0.0.0/8", "--json"]
+    given = [f"{site.url}/", "--requisites", "--keep", "all", "--delay", "0.02", "--workers", "1"]
+    given += ["--allow-network", "127.0.0.0/8"]
     for asked in (12, 30):
-        process = subprocess.Popen([*program, *options], stdout=subprocess.DEVNULL, start_new_session=True)
+        crawler = start(folder, given)
         until = time.monotonic() + 60
-        while len(site.asked) < asked and process.poll() is None and time.monotonic() < until:
+        while len(site.asked) < asked and not crawler.ended() and time.monotonic() < until:
             time.sleep(0.005)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    subprocess.run([*program, *options], stdout=subprocess.DEVNULL, check=True, timeout=120)
+        crawler.kill_all()
+    assert start(folder, given).wait()[0] == 0
     assert check_crawl(folder).problems == []
     assert site.expected() <= set(archived(folder))
     opened = read_crawl(folder)

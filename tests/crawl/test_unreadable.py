@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 
 from centime.crawl.check.check import check_crawl
@@ -38,7 +37,7 @@ def unreadable(number: int) -> Iterator[list[int]]:
 
     with (
         patch.object(os, "pread", failing(os.pread)),
-        patch.object(np, "fromfile", failing(np.fromfile)),
+        patch.object(os, "readv", failing(os.readv)),
         patch.object(Path, "read_bytes", failing(Path.read_bytes)),
     ):
         yield seen

@@ -31,6 +31,7 @@ def test_no_fault_of_a_disk_changes_a_crawl_in_silence(history: Recorded, part: 
     assert all(tally.count == tally.right + tally.said for tally in tallies.values())
 
 
+@pytest.mark.long
 def test_a_call_that_the_system_refuses_costs_nothing_that_was_confirmed(history: Recorded) -> None:
     tally = worlds(*history, range(12), 1, kinds=[REFUSED])[REFUSED]
     assert tally.wrong == []

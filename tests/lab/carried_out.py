@@ -13,9 +13,11 @@ from centime.cli.main import app
 PAGES = 2000
 
 
-def carried_out(name: str, folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+def carried_out(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str], *more: str, pages: int = PAGES
+) -> dict[str, Any]:
     """The JSON object of an experiment on a small web, after a check of its files."""
-    assert run(app, ["lab", name, "--pages", str(PAGES), "--out", str(folder), "--json", *more]) == 0
+    assert run(app, ["lab", name, "--pages", str(pages), "--out", str(folder), "--json", *more]) == 0
     said = capsys.readouterr()
     assert said.err == ""
     found: dict[str, Any] = json.loads(said.out)

@@ -26,7 +26,7 @@ def at(
 def test_ours_is_near_the_truth_after_ten_observations_and_the_printed_formulas_are_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = carried_out("rates", tmp_path, capsys)
+    found = carried_out("rates", tmp_path, capsys, pages=1000)
     for name in rates.OURS.values():
         assert at(found, name, 10)["median_error_percent"] < 35
         assert abs(at(found, name, 10)["median_bias_percent"]) < 5
@@ -51,6 +51,7 @@ def test_ours_is_near_the_truth_after_ten_observations_and_the_printed_formulas_
             assert fading < 200
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_rows_and_another_seed_others() -> None:
     web = poisson(100, 0)
     first, again, other = (rates.run(web, seed, lambda share: None) for seed in (3, 3, 4))

@@ -54,6 +54,7 @@ def test_interpolation_is_the_best_policy_on_a_web_with_changes_and_keeps_one_me
     assert measures["exact balanced"] is None
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "RATES", (0.1,))
     monkeypatch.setattr(windows, "CRAWLS_BEFORE", 2)
@@ -62,5 +63,6 @@ def test_the_same_seed_gives_the_same_errors(monkeypatch: pytest.MonkeyPatch) ->
     def errors(seed: int) -> Findings:
         return windows.run(web, seed, lambda share: None, ("Variable 4", "Interpolation"))
 
-    assert errors(1) == errors(1)
-    assert errors(1) != errors(2)
+    once = errors(1)
+    assert errors(1) == once
+    assert errors(2) != once

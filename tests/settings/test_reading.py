@@ -3,6 +3,7 @@ remembered can be taken back, and what was accepted is never checked again."""
 
 import json
 import math
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -102,9 +103,9 @@ def with_as_many(start: CrawlSettings, facts: list[tuple[str, Any]]) -> CrawlSet
         return with_as_many(with_as_many(start, facts[:half]), facts[half:]) if half else start
 
 
-@st.composite
-def accepted(draw: st.DrawFn) -> CrawlSettings:
-    """Settings that `settings_from` accepts."""
+@cache
+def values() -> st.SearchStrategy[dict[str, Any]]:
+    """Values of some settings, each by itself of its type and range; made once, which takes longer than to draw."""
     words = st.lists(st.text("abc/.", min_size=1, max_size=5), max_size=3)
     kinds: dict[str, st.SearchStrategy[Any]] = {
         "seeds": words.map(lambda paths: [f"http://a.example/{path}" for path in paths]),
@@ -129,6 +130,7 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
         "cookies": st.booleans(),
         "ignore-noarchive": st.booleans(),
         "index": st.booleans(),
+        "link-weight": st.sampled_from(["internal=0.3,external=2", "template=0", "dynamic=0.5"]),
         "parts": st.booleans(),
         "requisites": st.booleans(),
         "also": st.lists(st.sampled_from(["pdf", "css,JS", ".png", "images", "all"]), max_size=3),
@@ -148,12 +150,16 @@ def accepted(draw: st.DrawFn) -> CrawlSettings:
             kinds[name] = st.integers(int(least or 0), int(most or 0)) if whole else st.floats(least, most)
         elif get_origin(kind) is Literal:
             kinds[name] = st.sampled_from(get_args(kind))
-    facts = draw(st.fixed_dictionaries({}, optional={name: kinds[name] for name in TYPES}))
-    return with_as_many(CrawlSettings(), list(facts.items()))
+    return st.fixed_dictionaries({}, optional={name: kinds[name] for name in TYPES})
+
+
+def accepted() -> st.SearchStrategy[CrawlSettings]:
+    """Settings that `settings_from` accepts."""
+    return values().map(lambda facts: with_as_many(CrawlSettings(), list(facts.items())))
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=40)
+@hypothesis.settings(max_examples=20)
 @given(accepted())
 def test_accepted_settings_are_decoded_unchanged(settings: CrawlSettings) -> None:
     facts = json.loads(json.dumps(settings.facts()))
@@ -173,7 +179,7 @@ def test_what_an_earlier_version_accepted_is_used_without_another_check() -> Non
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=40)
+@hypothesis.settings(max_examples=20)
 @given(accepted(), st.sampled_from(sorted(SETTINGS)))
 def test_a_name_that_is_missing_takes_its_default(settings: CrawlSettings, name: str) -> None:
     facts = settings.facts()
@@ -238,7 +244,13 @@ def test_what_types_cannot_say_is_checked_too(facts: dict[str, Any], said: str) 
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_none_takes_back_what_may_be_absent(name: str) -> None:
-    word = {"proxy": "direct", "ca-file": str(CERTIFICATE), "want": "xml", "index": True}.get(name)
+    word = {
+        "proxy": "direct",
+        "ca-file": str(CERTIFICATE),
+        "want": "xml",
+        "index": True,
+        "link-weight": "internal=2",
+    }.get(name)
     start = settings_from({name: word or max(7, RANGES[name].ge or 0)}, where="c")
     assert start != CrawlSettings()
     absent = structs.replace(CrawlSettings(), **{name.replace("-", "_"): None})

@@ -69,9 +69,11 @@ class Crawl:
             self._writer = self._stack.enter_context(
                 open_writer(self.folder, words, given, where="keywords", trust=trust_folder)
             )
-            self._indexer = self._stack.enter_context(indexing(self.folder, self._writer.settings))
+            self._indexer = self._stack.enter_context(
+                indexing(self.folder, self._writer.settings, lambda: self._hurried)
+            )
         self._engine = Engine(self._writer, on_page=hook, measure=partial(tree_memory_above, before))
-        self._closed = self._stopped = False
+        self._closed = self._stopped = self._hurried = False
         self._lock = threading.Lock()
         self._runner = 0  # the thread that holds the lock
 
@@ -142,6 +144,7 @@ class Crawl:
         """Ends `run`, or makes the next `run` or `step` end at once; callable from any thread and from signal handlers.
         Calls after that go on.
         """
+        self._hurried = self._stopped
         self._stopped = True
         self._engine.stop()
 
@@ -184,8 +187,9 @@ class Crawl:
         return Reader(self.folder)
 
     def close(self) -> None:
-        """Waits for pages under way, writes a snapshot and closes the folder; ends a run of another thread first.
-        In a forked child it does nothing: the crawl is the parent's.
+        """Waits for pages under way, writes a snapshot and closes the folder; ends a run of another thread first. If a
+        crawl keeps an index, it waits until that is up to date, unless the run was stopped or its time was over. In a
+        forked child it does nothing: the crawl is the parent's.
 
         InUse: called by the run itself, from `until` or a signal handler, where `stop` is the way to end it.
         """
@@ -199,8 +203,10 @@ class Crawl:
         with self._lock:
             if not self._closed:
                 self._closed = True
+                hurried = self._engine.is_hurried()
                 if not self._stopped:
                     self.stop()  # so that one more call of it does not wait
+                self._hurried = hurried
                 with self._stack:
                     self._engine.finish()
 

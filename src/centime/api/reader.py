@@ -106,6 +106,14 @@ class Reader:
 
         return Versions(owner_of(self.folder, url), url).facts()
 
+    def history(self, url: str, node: int | str) -> list[dict[str, Any]]:
+        """What happened to a node of a page, named by its XID or a path, as `centime versions --node --json` writes it:
+        the versions in which it came, changed, moved and went, oldest first.
+        """
+        from centime.crawl.report.versions import Versions
+
+        return Versions(owner_of(self.folder, url), url).history(str(node))
+
     def diff(self, url: str, old: int | str | None = None, new: int | str | None = None) -> dict[str, Any]:
         """What changed between two stored versions of a page, named by number or time, as `centime diff --json` writes
         it; by default between the newest one and the one before.

@@ -8,6 +8,10 @@ time, have a handle of their own (`handle.py`).
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+
+LOOK_SECONDS = 0.1  # between two questions whether there is a hurry
 
 
 class Companion:
@@ -44,13 +48,16 @@ class Companion:
         lines = self._said.read().decode(errors="replace").split("\n")
         return next((line for line in reversed(lines) if line.strip()), f"exit code {self._process.returncode}")
 
-    def end(self, patience_seconds: float) -> None:
-        """Ends its standard input and waits; after `patience_seconds` asks it to end, and after as long again kills it.
-        Its reason can be asked for until `close`.
+    def end(self, patience_seconds: float, is_hurried: Callable[[], bool] = lambda: True) -> None:
+        """Ends its standard input and waits: as long as it takes, until `is_hurried`; then `patience_seconds`. After
+        that it asks the process to end, and after as long again kills it. Its reason can be asked for until `close`.
         """
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             stream.close()
+        while self.is_running and not is_hurried():
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(LOOK_SECONDS)
         for attempt in (self._process.terminate, self._process.kill):  # what it was asked to end at, it keeps
             try:
                 self._process.wait(patience_seconds)

@@ -18,6 +18,7 @@ from centime.discover.suffixes import SUFFIXES, refused_suffixes
 from centime.discover.traps import TrapMode, TrapRules
 from centime.fetch.settings import FetchSettings
 from centime.model.errors import BadSetting
+from centime.model.link_weight import link_weights
 from centime.model.pattern import Patterns, compiled
 from centime.refresh.settings import FIRST_RATE, Policy, RefreshSettings
 from centime.settings.focus import FocusRule
@@ -58,6 +59,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     most_requisite_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 20 * 2**20
     focus: tuple[str, ...] = ()  # PATTERN=WEIGHT
     want: str | None = None  # a kind of page, or a pattern (settings/want.py); None: all pages alike
+    link_weight: str | None = None  # KIND=X,... (model/link_weight.py); None: all links of a page alike
     ledger: LedgerKind = "exact"
     damping: Annotated[float, Meta(ge=0, le=0.999999)] = 0.85
     workers: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: one for each core
@@ -113,6 +115,10 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def discovery_share(self) -> float | None:
         """The share of the budget for discovery, from 0 to 1; None if worth decides."""
         return None if self.discovery == "auto" else float(self.discovery.removesuffix("%")) / 100
+
+    def weighs_nofollow(self) -> bool:
+        """Whether links that ask not to be followed have a weight of their own."""
+        return self.link_weight is not None and link_weights(self.link_weight).nofollow is not None
 
     def refreshes(self) -> bool:
         """Whether pages are read again after their first read."""
@@ -262,9 +268,11 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     longest_url: int | None = None
     traps: TrapRules = TrapRules()
     follow_nofollow: bool = False
+    weighs_nofollow: bool = False  # visits say which of their links are nofollow
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     refreshes: bool = True
+    asks_for_addresses: bool = False  # before it contacts them: others may contact them too (fetch/address_leases.py)
 
     def retaining(self) -> Retaining:
         """Which versions of each page are kept."""
@@ -289,6 +297,8 @@ def fetcher_settings(
     folder: CrawlFolder,
     on_page: str = "",
     ahead: float | None = None,
+    *,
+    asks_for_addresses: bool = False,
 ) -> FetcherSettings:
     """The settings of one fetcher process of the crawl; `fetch` has its secrets."""
     return FetcherSettings(
@@ -300,6 +310,7 @@ def fetcher_settings(
         exclude=settings.exclude,
         max_depth=settings.max_depth,
         keep=settings.keep,
+        asks_for_addresses=asks_for_addresses,
         bodies=str(folder.bodies),
         versions=str(folder.versions),
         retain=settings.retain,
@@ -320,6 +331,7 @@ def fetcher_settings(
         longest_url=settings.longest_url,
         traps=settings.trap_rules(),
         follow_nofollow=settings.follow_nofollow,
+        weighs_nofollow=settings.follow_nofollow and settings.weighs_nofollow(),
         select=settings.select,
         ignore=settings.ignore,
         refreshes=settings.refreshes(),

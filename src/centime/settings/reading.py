@@ -28,6 +28,7 @@ from centime.discover.canonical import canonical
 from centime.discover.suffixes import check_also, check_suffix
 from centime.model.address import host_of
 from centime.model.errors import BadSetting
+from centime.model.link_weight import link_weights
 from centime.model.pattern import check_pattern
 from centime.settings.crawl import CrawlSettings
 from centime.settings.focus import MOST_RULES, FocusRule
@@ -253,7 +254,7 @@ def _with(start: CrawlSettings, given: dict[str, Any]) -> CrawlSettings:
 
 def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> None:
     """Refuses new settings of these names for what their types cannot say."""
-    if names & {"partitions", "ledger", "requisites", "want"} and settings.partitions > 1:
+    if names & {"partitions", "ledger", "requisites", "want", "link-weight"} and settings.partitions > 1:
         if settings.ledger != "exact":
             raise BadSetting(
                 f"--ledger {settings.ledger}: partitions keep one importance together with the exact ledger alone, "
@@ -263,6 +264,11 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
             raise BadSetting(
                 f"--want {settings.want}: a goal is followed backwards along links, which a partition knows of its own "
                 "pages alone; leave --want out, or --cluster (--focus PATTERN=WEIGHT works in partitions)"
+            )
+        if settings.link_weight is not None:
+            raise BadSetting(
+                f"--link-weight {settings.link_weight}: a partition does not know whether a link to another partition "
+                "leads to a page of the same host name; leave --link-weight out, or --cluster"
             )
         if settings.requisites:
             raise BadSetting(
@@ -295,6 +301,8 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
     if "want" in names and settings.want is not None and settings.want != start.want:
         with _naming("want"):
             check_want(settings.want)
+    if names & {"link-weight", "follow-nofollow"} and settings.link_weight is not None:
+        _check_link_weight(settings)
     if "proxy" in names and settings.proxy is not None:
         with _naming("proxy"):
             check_proxy(settings.proxy)
@@ -302,6 +310,16 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
         check_one_host(settings)
     if names & {"user-agent", "allow-network", "resolve", "ca-file"}:
         settings.fetch_settings().check()
+
+
+def _check_link_weight(settings: CrawlSettings) -> None:
+    with _naming("link-weight"):
+        link_weights(settings.link_weight or "")
+    if settings.weighs_nofollow() and not settings.follow_nofollow:
+        raise BadSetting(
+            f"--link-weight {settings.link_weight}: links marked nofollow are not followed, so they are no links of "
+            "this crawl; add --follow-nofollow"
+        )
 
 
 def _number(text: str) -> float | str:

@@ -23,6 +23,7 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(CATALOGUE)
 
 
+@pytest.mark.long
 def test_people_get_a_table_and_the_places_of_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lab("convergence", "--pages", "200", "--out", str(tmp_path / "new" / "folder")) == 0
     said = capsys.readouterr()
@@ -31,6 +32,7 @@ def test_people_get_a_table_and_the_places_of_the_files(tmp_path: Path, capsys: 
     assert said.err == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["convergence", "greedy-cash", "growth"])
 def test_the_same_seed_gives_the_same_results_and_another_seed_others(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

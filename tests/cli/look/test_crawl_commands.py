@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from centime import open_crawl
+from centime import open_crawl, pagerank
 from centime.cli import main
 from centime.cli.crawl import check
 from centime.cli.documents import bodies
@@ -17,6 +17,7 @@ from centime.cli.ending import run
 from centime.cli.look import export, hosts, page, stats, top
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
+from centime.crawl.report.graph import crawl_graph, linked_pages
 from centime.model.ids import PageId
 from tests.crawl.report.made import crawled, hand_made
 
@@ -76,6 +77,17 @@ def test_top_in_every_order_is_one_object_of_json(
     expected = {"importance": True, "worth": True, "change": False, "errors": bool(failing)}
     assert bool(facts["top"]) == expected[by], "which pages were among the first 200 depends on the machine"
     assert {("host" if site else "url") in row for row in facts["top"]} <= {True}
+
+
+def test_top_of_sites_is_by_the_links_between_them(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert centime("top", box, "--site", "--json") == 0
+    facts = told(capsys)
+    assert facts["by"] == "site-importance"
+    assert facts["certified_error"] <= 1e-8
+    reader = read_crawl(box)
+    ranked = pagerank(crawl_graph(linked_pages(reader)), by="site").to_dict()
+    reader.close()
+    assert {row["site"]: row["site_importance"] for row in facts["top"]} == pytest.approx(ranked, abs=1e-6)
 
 
 def test_page_tells_people_and_programs_about_one_page(

@@ -1,18 +1,21 @@
 """Whole crawls of the simulated web, over real HTTP: everything is found, importance is true, limits hold."""
 
 import json
+import os
 import resource
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pytest
 
+from centime.cli import ending
+from centime.cli.main import app
 from centime.crawl.engine.fetchers import Fetchers
 from centime.crawl.engine.loop import Engine, Limits
 from centime.crawl.engine.opening import open_writer
@@ -27,6 +30,7 @@ from centime.model.graph import graph_from_links
 from centime.model.ids import HostId
 from centime.model.outcome import Outcome
 from centime.rank.pagerank import pagerank
+from tests.forked_program import forked
 
 PAGES = 60
 GIVEN: dict[str, Any] = {
@@ -94,8 +98,13 @@ def test_the_same_command_resumes_the_crawl(tmp_path: Path, served: Served) -> N
 def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: Path, served: Served) -> None:
     folder = tmp_path / "c"
     words = ["crawl", str(folder), served.seed_url, "--scope", "any", "--delay", "0", "--rate", "4/s", "--json"]
-    command = [sys.executable, "-m", "centime", *words, "--allow-network", "127.0.0.0/8", "--workers", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    words += ["--allow-network", "127.0.0.0/8", "--workers", "1"]
+
+    def work(lines: TextIO) -> int:
+        with redirect_stdout(lines):
+            return ending.run(app, words)
+
+    with forked(work) as child:
         until = time.monotonic() + 200
         visits = 0
         while visits < 6 and time.monotonic() < until:
@@ -104,9 +113,10 @@ def test_ctrl_c_stops_cleanly_and_readers_see_the_crawl_while_it_runs(tmp_path: 
                 reader.shard.ledger.check()
                 visits = sum(reader.shard.outcomes.values())
                 reader.close()
-        process.send_signal(signal.SIGINT)
-        said = json.loads(process.communicate(timeout=200)[0])
-    assert process.returncode == 0
+            time.sleep(0.05)
+        os.kill(child.process, signal.SIGINT)
+        said = json.loads(child.said.read())
+    assert child.code == 0
     assert said["ended"] == "stopped"
     assert 6 <= said["visits"] < PAGES
     assert said["leased"] == 0
@@ -138,7 +148,7 @@ def test_scope_depth_and_patterns_keep_pages_out(tmp_path: Path, served: Served)
 def test_bodies_are_kept_and_can_be_read_again(tmp_path: Path, served: Served) -> None:
     from warcio.archiveiterator import ArchiveIterator
 
-    from centime.store.captures import find_bodies, read_body
+    from centime.store.archives.captures import find_bodies, read_body
 
     with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"keep": "all"}) as opened:
         run(opened, pages=30)
@@ -163,7 +173,6 @@ def test_sitemaps_are_seeds_plain_compressed_and_in_parts(tmp_path: Path) -> Non
     assert len(urls & set(box.webbox.urls())) > 120
 
 
-@pytest.mark.usefixtures("children_are_programs")
 def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, served: Served) -> None:
     killed: list[int] = []
 
@@ -176,8 +185,6 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
             if victims:
                 killed.append(victims[0])
                 subprocess.run(["kill", "-9", str(victims[0])], check=False)
-
-    import os
 
     crawl_process = os.getpid()
     with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 100.0}) as opened:

@@ -198,7 +198,7 @@ def test_the_message_at_the_end_names_transient_failures(tmp_path: Path) -> None
         assert "1 page failed and is due again" in engine.run()
 
 
-@pytest.mark.parametrize("seconds", [20.0, pytest.param(100.0, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [20.0, pytest.param(60.0, marks=pytest.mark.long)])
 def test_a_bandwidth_is_kept_and_used_up(tmp_path: Path, seconds: float) -> None:
     bandwidth, page = 20_000.0, 1000.0  # what a page of the world costs
     world, clock = World(4000), Clock()

@@ -9,8 +9,8 @@ from centime.model.document import Document
 from centime.model.errors import BadInput
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
-from centime.store.archive import Archive
-from centime.store.captures import every_capture, read_body
+from centime.store.archives.archive import Archive
+from centime.store.archives.captures import every_capture, read_body
 
 URLS = [
     "http://a.example/",

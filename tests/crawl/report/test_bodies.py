@@ -11,7 +11,7 @@ from centime.crawl.engine.reader import read_crawl
 from centime.crawl.report.bodies import body_of, capture_at, captures_of, when
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.model.ids import PageId
-from centime.store.captures import Capture, capture_of
+from centime.store.archives.captures import Capture, capture_of
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,13 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
 from centime.crawl.worker import outlinks
 from centime.crawl.worker.outlinks import LinkReader, may_be_sitemap
 from centime.discover.scope import Scope
+from centime.model.address import fingerprint
 from centime.model.document import Document
 from centime.model.ids import PageId
 from centime.model.outcome import PageKind
@@ -87,3 +89,17 @@ def test_what_a_fetcher_remembers_of_links_is_bounded_and_refused_urls_are_offer
         sent.append("https://h/same" in reader.of_page(HERE, document, nofollow=False)[2].decode().splitlines())
         assert sum(map(len, reader._verdicts)) < 11_000
     assert [number for number, one in enumerate(sent) if one] == [0, 50]
+
+
+def test_links_that_ask_not_to_be_followed_are_named_if_they_have_a_weight() -> None:
+    body = (
+        b'<a href=/a rel=nofollow>a<a href=/b>b<a href=/c rel=ugc>c<a href="/c#there">c<a href=http://x/ rel=nofollow>x'
+    )
+    document = read_document(body, url=HERE.url, content_type="text/html")
+    reader = LinkReader(Scope.of([HERE.url]), None, follow_nofollow=True, weighs_nofollow=True)
+    found = reader.of_page(HERE, document, nofollow=False)
+    assert found.unfollowed == np.array([fingerprint("https://h/a")], dtype=np.uint64).tobytes()
+    assert len(found.links) == 3
+    assert reader.of_page(HERE, document, nofollow=True).unfollowed == found.links.tobytes()
+    plain = LinkReader(Scope.of([HERE.url]), None, follow_nofollow=True)
+    assert plain.of_page(HERE, document, nofollow=True).unfollowed == b""

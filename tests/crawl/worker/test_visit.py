@@ -14,8 +14,8 @@ from centime.fetch.fetcher import Fetcher
 from centime.model.ids import PageId
 from centime.model.outcome import Outcome
 from centime.shard.message import Lease
-from centime.store.archive import Archive
-from centime.store.captures import find_bodies
+from centime.store.archives.archive import Archive
+from centime.store.archives.captures import find_bodies
 from tests.fetch.hostile import Handler, Server, answer, run, settings
 
 ROUTES: dict[str, bytes | Handler] = {

@@ -129,6 +129,7 @@ def test_no_bytes_can_harm(body: bytes, kind: PageKind, encoding: str) -> None:
         assert page.found(Condition(xpath)) == WatchedPage(body, kind, encoding).found(Condition(xpath))
 
 
+@pytest.mark.long
 def test_an_xpath_that_takes_too_long_on_a_large_page_is_refused() -> None:
     for good in ("//p[@class='price']/text()", "//table//tr/td[2]", "count(//li)", "1 + 1"):
         check_xpath(good)

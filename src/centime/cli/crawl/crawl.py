@@ -6,6 +6,7 @@ Over 400 lines: one option after the other, and typer wants them in one signatur
 import math
 from functools import partial
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +21,9 @@ from centime.model.outcome import Outcome
 if TYPE_CHECKING:
     from centime.crawl.engine.loop import Engine
     from centime.crawl.engine.writer import CrawlWriter
+    from centime.crawl.search.indexer import Indexer
+
+INDEX_PATIENCE_SECONDS = 2.0
 
 
 def register(app: typer.Typer) -> None:
@@ -160,6 +164,13 @@ def _crawl(
         typer.Option(
             metavar="KIND|PATTERN",
             help="Look for pages of a kind (html, xml, pdf ...), or whose URL matches; others go by what they lead to.",
+        ),
+    ] = None,
+    link_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND=X,...",
+            help="Weigh links by kind: internal, external, dynamic, template, nofollow. Default: all alike.",
         ),
     ] = None,
     ledger: Annotated[
@@ -408,6 +419,7 @@ def _crawl(
         "most-requisite-bytes": most_requisite_bytes,
         "focus": focus,
         "want": want,
+        "link-weight": link_weight,
         "ledger": ledger,
         "damping": damping,
         "refresh-after": refresh_after,
@@ -533,7 +545,7 @@ def _crawl(
         with (
             CrawlView(quiet=as_json or not is_shown(logs)) as view,
             stopped_by_signals(crawl.stop),
-            indexing(folder, opened.settings) as indexer,
+            indexing(folder, opened.settings, crawl.is_hurried) as indexer,
             serving_beside(folder, _word(run["serve"], "serve"), logs) as window,
         ):
             if window.address:
@@ -545,6 +557,8 @@ def _crawl(
                 _say_once(folder, indexer.trouble() or unserved, troubles)
 
             ending = crawl.run(look)
+            waiting = _say_that_the_index_is_awaited(folder, indexer)
+        waiting.cancel()
         _say_once(folder, indexer.trouble(), troubles)
         for one in crawl.run_facts.notes:  # the log has them already
             say(f"{folder}: {one}")
@@ -573,6 +587,16 @@ def _say_once(folder: Path, trouble: str, said: set[str]) -> None:
     if trouble and not said:
         said.add(trouble)
         note(f"{folder}: {trouble}")
+
+
+def _say_that_the_index_is_awaited(folder: Path, indexer: "Indexer") -> Timer:
+    """Says after a moment what the command waits for; to be cancelled when it does not wait any more."""
+    what = f"{folder}: the index is brought up to date; Ctrl-C leaves that to centime index {folder}"
+    timer = Timer(INDEX_PATIENCE_SECONDS, note, [what])
+    timer.daemon = True
+    if indexer.process is not None:
+        timer.start()
+    return timer
 
 
 def _trouble(crawl: "Engine") -> str:

@@ -123,7 +123,11 @@ def _keep_fresh(folder: Path) -> None:
     }
     with serve_in_process(box) as served, open_writer(folder, [served.seed_url], given) as opened:
         crawl = Engine(opened, Limits())
-        with stopped_by_signals(crawl.stop), indexing(folder, opened.settings), serving_beside(folder, PORT) as window:
+        with (
+            stopped_by_signals(crawl.stop),
+            indexing(folder, opened.settings, crawl.is_hurried),
+            serving_beside(folder, PORT) as window,
+        ):
             if window.trouble():
                 tell(f"\n{window.trouble()}; centime serve {folder} --listen PORT serves it at another port")
                 return

@@ -89,6 +89,7 @@ def shard_state(shard: ShardState, objects: Arrays | None = None) -> tuple[dict[
         "requisites": shard.requisites.state(),
         "refusals": shard.refusals.state(),
         **({} if shard.interest is None else {"interest": ({}, shard.interest.state())}),
+        **({} if shard.link_kinds is None else {"link_kinds": ({}, shard.link_kinds.state())}),
     }
     if shard.transfers is not None:
         parts["transfers"] = shard.transfers.state()
@@ -220,6 +221,8 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     shard.set_counters(facts["counters"])
     if shard.settings.want is not None:
         shard.interest = Interest(want_of(shard.settings.want), shard.settings.damping, _part(snapshot, "interest"))
+    if shard.link_kinds is not None:
+        shard.link_kinds.restore(_part(snapshot, "link_kinds"))
 
 
 def _part(snapshot: Snapshot, name: str) -> dict[str, npt.NDArray[Any]]:

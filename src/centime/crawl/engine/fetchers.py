@@ -6,7 +6,7 @@ process takes its place.
 
 A batch of a fetcher has visits, and the number of a page before the function of a user's program is called for it
 (`on_page`). If a fetcher dies then, the function is blamed, and after MOST_DEATHS such ends not called for that page.
-It may also have a sentence: a file of the archive was deleted.
+It may also have a sentence: a file of the archive was deleted; and addresses that are asked for (`Peers.asked`).
 
 `Transport` is all that the engine needs: the tests drive it without processes or a network.
 """
@@ -15,20 +15,21 @@ import contextlib
 import os
 import selectors
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from msgspec import structs
 
 from centime.crawl.worker.hook import MOST_DEATHS
+from centime.fetch.address_leases import AddressLease
 from centime.model.errors import CentimeError, FileGone
 from centime.model.ids import PageId
 from centime.processes.handle import ChildProcess
 from centime.processes.open_files import raise_limit
 from centime.processes.spare import Spare, fork_spares
 from centime.settings.crawl import FetcherSettings
-from centime.shard.message import Lease, is_visit, pack, unpack_batch, unpack_note
+from centime.shard.message import AddressesAsked, Lease, is_visit, pack, unpack_batch, unpack_note
 
 LEASES_PER_FETCHER = 256  # half of them for hosts that answer (frontier/standing.py)
 MOST_RESTARTS = 100  # a fetcher that dies again and again is not the web's fault
@@ -68,9 +69,10 @@ class Transport(Protocol):
 class _Fetcher(ChildProcess):
     """One fetcher process and the pages that it holds leases for."""
 
-    def __init__(self, number: int, settings: FetcherSettings, spare: Spare | None) -> None:
+    def __init__(self, number: int, name: int, settings: FetcherSettings, spare: Spare | None) -> None:
         super().__init__(MODULE, pack(settings), spare)
         self.number = number
+        self.name = name  # that no other process of this run has
         self.held: set[PageId] = set()
         self.calling: PageId | None = None  # the page for which `on_page` was called last
 
@@ -90,9 +92,16 @@ def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spar
 class Fetchers:
     """All fetcher processes of a crawl; a `Transport`. It takes `spares` first, then starts new programs."""
 
-    def __init__(self, count: int, settings_of: Callable[[int], FetcherSettings], spares: list[Spare]) -> None:
+    def __init__(
+        self,
+        count: int,
+        settings_of: Callable[[int], FetcherSettings],
+        spares: list[Spare],
+        asked: Callable[[int, dict[str, float]], None] = lambda fetcher, addresses: None,
+    ) -> None:
         raise_limit(count)
         self._settings_of = settings_of
+        self._asked = asked
         self._spares = spares
         self._selector = selectors.DefaultSelector()
         self._started = 0
@@ -152,6 +161,14 @@ class Fetchers:
         for fetcher in self._all:
             fetcher.held.difference_update(pages)
 
+    def grant(self, name: int, leases: Mapping[str, AddressLease]) -> None:
+        """Gives a fetcher the addresses that it has asked for; nobody, if it has died."""
+        for fetcher in self._all:
+            if fetcher.name == name:
+                fetcher.say(pack(leases))
+                with contextlib.suppress(OSError):  # it has died
+                    self._flush(fetcher)
+
     def close(self) -> None:
         """Ends all fetchers."""
         for fetcher in self._all:
@@ -163,7 +180,7 @@ class Fetchers:
     def _start(self, number: int) -> _Fetcher:
         self._started += 1
         spare = self._spares.pop() if self._spares else None
-        fetcher = _Fetcher(number, self._settings_of(self._started), spare)
+        fetcher = _Fetcher(number, self._started, self._settings_of(self._started), spare)
         self._selector.register(fetcher, selectors.EVENT_READ | selectors.EVENT_WRITE, fetcher)
         return fetcher
 
@@ -174,6 +191,8 @@ class Fetchers:
                 yield raw
             elif isinstance(note := unpack_note(raw), str):
                 self._gone = note
+            elif isinstance(note, AddressesAsked):
+                self._asked(fetcher.name, note.addresses)
             else:
                 fetcher.calling = note
 

@@ -35,6 +35,7 @@ from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.notify.delivery import Delivery, write_troubles
 from centime.crawl.worker.hook import FAILED
 from centime.discover.refusal import Reason
+from centime.fetch.address_leases import AddressLease
 from centime.fetch.failure import LACKING
 from centime.model.address import fingerprint
 from centime.model.errors import BadInput, BadSetting, DamagedFile, NoRoom
@@ -259,8 +260,10 @@ class Engine:
                 opened.folder,
                 self._on_page,
                 opened.clock.ahead,
+                asks_for_addresses=self._peers is not None,
             ),
             self._spares,
+            *([] if self._peers is None else [self._peers.asked]),
         )
 
     @property
@@ -268,6 +271,11 @@ class Engine:
         """How many pages are leased to fetchers."""
         waiting = sum(len(leases) for _, leases in self._granted)
         return waiting + (0 if self._transport is None else self._transport.outstanding)
+
+    def grant(self, fetcher: int, leases: Mapping[str, AddressLease]) -> None:
+        """Gives a fetcher the addresses that it has asked its peers for."""
+        if isinstance(self._transport, Fetchers):
+            self._transport.grant(fetcher, leases)
 
     def set(self, now: float, values: Mapping[str, float | None]) -> None:
         """Applies new settings as `centime set` does, and keeps them for the next run."""
@@ -306,6 +314,10 @@ class Engine:
         if limits.seconds is not None and self._is_over(now):
             return f"the {limits.seconds:g} seconds are over"
         return ""
+
+    def is_hurried(self) -> bool:
+        """Whether the run was stopped, or its time is over: what is left to do for it should be done by now."""
+        return bool(self._stop) or self.run_facts.ending == STOPPED or self._is_over(self._clock())
 
     def _is_over(self, now: float) -> bool:
         """Whether the time of this run is over."""

@@ -25,7 +25,7 @@ from centime.shard.fold import fold
 from centime.shard.message import PLAIN, Role, Seeded
 from centime.shard.people.command import publications
 from centime.shard.shard import Shard
-from centime.store.archive import mend
+from centime.store.archives.archive import mend
 from centime.store.folder import CrawlFolder, is_crawl
 from centime.store.record import Mark
 from centime.store.upgrade import upgrade

@@ -34,6 +34,10 @@ class Peers(Protocol):
         """How many more pages may be leased, when `used` were visited or are leased."""
         ...
 
+    def asked(self, fetcher: int, addresses: dict[str, float]) -> None:
+        """A fetcher asks for addresses, with their delays; it contacts none that it was not granted."""
+        ...
+
     def wait(self, seconds: float) -> None:
         """Returns after so many seconds, or as soon as there is a message."""
         ...

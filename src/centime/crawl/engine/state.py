@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from centime.ledger.accounts import PROXY
 from centime.model.outcome import Outcome
-from centime.model.row_batch import Pages
+from centime.model.row_batch import Pages, RowBatch
 from centime.settings.crawl import CrawlSettings
 from centime.shard.state import ShardState
 from centime.store.folder import CrawlFolder
@@ -71,15 +71,20 @@ class CrawlState:
         ]
 
 
+def row_batches(shard: ShardState, batch: int = 65_536) -> Iterator[tuple[Pages, RowBatch]]:
+    """All link rows, a batch of pages at a time, with their shares; links of a partition to others lead to proxies."""
+    for begin in range(0, shard.pages.count, batch):
+        pages = np.arange(begin, min(begin + batch, shard.pages.count), dtype=np.int64)
+        yield pages, shard.pages.rows.gather(pages)
+
+
 def rows_of(
     shard: ShardState, batch: int = 65_536, *, remote: bool = False
 ) -> Iterator[tuple[Pages, npt.NDArray[np.int64], npt.NDArray[np.int32]]]:
     """All link rows, a batch of pages at a time: the pages, the number of links of each, and their targets. Those of a
     partition leave out links to other partitions unless `remote`, and then lead to proxies.
     """
-    for begin in range(0, shard.pages.count, batch):
-        pages = np.arange(begin, min(begin + batch, shard.pages.count), dtype=np.int64)
-        rows = shard.pages.rows.gather(pages)
+    for pages, rows in row_batches(shard, batch):
         lengths, targets = rows.lengths, rows.links()
         if shard.transfers is not None and not remote:
             own = targets < PROXY

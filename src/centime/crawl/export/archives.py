@@ -26,9 +26,8 @@ from centime.model.document import Document
 from centime.model.errors import BadInput, DamagedFile, UnknownPage
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
-from centime.search.page_text import page_text
-from centime.store.archive import Archive
-from centime.store.captures import OPEN, capture_of
+from centime.store.archives.archive import Archive
+from centime.store.archives.captures import OPEN, capture_of
 from centime.store.versions.stored import StoredVersion, body_of_version, every_version
 
 CHUNK = 1 << 20
@@ -161,13 +160,10 @@ def _pages(corpora: Sequence[Corpus]) -> Iterator[bytes]:
 
 
 def _pages_of(corpus: Corpus, first: int) -> Iterator[bytes]:
-    for body, data, content_type, _ in corpus.bodies():
-        made = page_text(data, content_type, body.url)
-        if made.text:
-            corpus.rows += 1
-            time = datetime.fromtimestamp(body.seen, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            said = {"id": str(first + body.page), "url": body.url, "title": made.title or body.url, "ts": time}
-            yield json.dumps(said, ensure_ascii=False).encode(errors="replace") + b"\n"
+    for body, _, _, _, made in corpus.texts():
+        time = datetime.fromtimestamp(body.seen, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        said = {"id": str(first + body.page), "url": body.url, "title": made.title or body.url, "ts": time}
+        yield json.dumps(said, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
 def _add(package: zipfile.ZipFile, name: str, parts: Iterable[bytes], resources: list[dict[str, object]]) -> None:

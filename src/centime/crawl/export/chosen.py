@@ -14,8 +14,8 @@ from centime.discover.canonical import canonical
 from centime.files.disk import naming
 from centime.model.address import host_of, name_of
 from centime.model.errors import BadInput
-from centime.store.captures import Capture, every_capture
-from centime.store.warc import warcinfo
+from centime.store.archives.captures import Capture, every_capture
+from centime.store.archives.warc import warcinfo
 
 FILE = "centime-chosen-00001"
 ANY_BELOW = "*."

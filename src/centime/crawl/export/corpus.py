@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
+from centime.crawl.documents.page_texts import page_texts
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.opening import moment
 from centime.crawl.report.top import importance_of_ranked
@@ -21,9 +22,9 @@ from centime.discover.canonical import canonical
 from centime.files.replacement import replacing_files
 from centime.model.address import host_of
 from centime.model.document import NOFOLLOW
-from centime.model.errors import DamagedFile
+from centime.model.errors import DamagedFile, FileGone
 from centime.parse.document import read_document
-from centime.search.page_text import page_text
+from centime.search.page_text import PageText
 
 ROWS_AT_ONCE = 500
 MOST_LINKS = 10_000  # of a page
@@ -57,6 +58,16 @@ class CorpusRow:
     links: list[CorpusLink]
 
 
+class CorpusText(NamedTuple):
+    """The text of a page, and what it was read from."""
+
+    body: NewestBody
+    data: bytes
+    content_type: str
+    importance: float
+    text: PageText
+
+
 class Corpus:
     """The rows of a crawl; `unreadable` counts the bodies that could not be read."""
 
@@ -74,7 +85,16 @@ class Corpus:
         """The number of known pages, also of those without a body."""
         return self._opened.shard.pages.count
 
-    def bodies(self) -> Iterator[tuple[NewestBody, bytes, str, float]]:
+    def texts(self) -> Iterator[CorpusText]:
+        """The pages that count and have a text."""
+        with page_texts(self._opened.folder.path) as texts:
+            for body, data, content_type, importance in self._bodies():
+                made = texts.of(data, content_type, body.url)
+                if made.text:
+                    self.rows += 1
+                    yield CorpusText(body, data, content_type, importance, made)
+
+    def _bodies(self) -> Iterator[tuple[NewestBody, bytes, str, float]]:
         """The bodies of the pages that count, each with its Content-Type and the importance of its page."""
         importance = importance_of_ranked(self._opened)
         wanted, _ = wanted_pages(self._opened)
@@ -85,30 +105,27 @@ class Corpus:
                 continue
             try:
                 data, content_type = source.read(body)
-            except (DamagedFile, OSError):
+            except (DamagedFile, FileGone, OSError):
                 self.unreadable += 1
                 continue
             yield body, data, content_type, float(importance[body.page])
 
     def __iter__(self) -> Iterator[CorpusRow]:
-        for body, data, content_type, importance in self.bodies():
-            made = page_text(data, content_type, body.url)
-            if made.text:
-                self.rows += 1
-                named, links = links_of(data, content_type, body.url)
-                yield CorpusRow(
-                    url=body.url,
-                    title=made.title,
-                    text=made.text,
-                    language=made.language or None,
-                    kind=made.kind,
-                    content_type=content_type or None,
-                    canonical=named,
-                    importance=importance,
-                    changed=moment(body.time),
-                    seen=moment(body.seen),
-                    links=links,
-                )
+        for body, data, content_type, importance, made in self.texts():
+            named, links = links_of(data, content_type, body.url)
+            yield CorpusRow(
+                url=body.url,
+                title=made.title,
+                text=made.text,
+                language=made.language or None,
+                kind=made.kind,
+                content_type=content_type or None,
+                canonical=named,
+                importance=importance,
+                changed=moment(body.time),
+                seen=moment(body.seen),
+                links=links,
+            )
 
 
 def links_of(data: bytes, content_type: str, url: str) -> tuple[str | None, list[CorpusLink]]:

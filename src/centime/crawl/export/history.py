@@ -19,9 +19,9 @@ from centime.crawl.export.naming import page_name
 from centime.crawl.report.bodies import Stored, read_stored, seconds_of
 from centime.crawl.search.archived import indexes_of
 from centime.model.address import fingerprint
-from centime.model.errors import DamagedFile, UnknownPage
+from centime.model.errors import DamagedFile, FileGone, UnknownPage
 from centime.model.ids import PageId
-from centime.store.captures import capture_of
+from centime.store.archives.captures import capture_of
 from centime.store.versions.stored import every_version, versions_of
 
 Step = Callable[[float], None]
@@ -56,7 +56,7 @@ class History:
                 continue
             try:
                 body, _ = read_stored(self._states[owner].folder, stored)
-            except (DamagedFile, UnknownPage, OSError):
+            except (DamagedFile, FileGone, UnknownPage, OSError):
                 self.unreadable += 1
                 continue
             last[owner][page] = xxh3_64_intdigest(stored.digest.encode())

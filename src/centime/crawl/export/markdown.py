@@ -11,7 +11,7 @@ import ada_url
 from centime.crawl.export.corpus import Corpus
 from centime.crawl.export.naming import markdown_name
 from centime.crawl.report.opening import moment
-from centime.search.page_text import ASIDE, MOST_BYTES, TITLE, page_text
+from centime.search.page_text import ASIDE, MOST_BYTES, TITLE
 from centime.warehouse.comparison import HTML
 from centime.warehouse.contents import Contents
 from centime.warehouse.markdown import markdown_of
@@ -35,11 +35,7 @@ def write_markdown(corpora: Sequence[Corpus], folder: Path) -> None:
 
 
 def _write_all(corpus: Corpus, place: Path) -> None:
-    for body, data, content_type, importance in corpus.bodies():
-        made = page_text(data, content_type, body.url)
-        if not made.text:
-            continue
-        corpus.rows += 1
+    for body, data, content_type, importance, made in corpus.texts():
         facts = {
             "url": body.url,
             "title": made.title,

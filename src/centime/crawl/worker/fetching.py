@@ -3,7 +3,8 @@
     python -m centime.crawl.worker.fetching SOCKET
 
 Leases arrive in batches, and each becomes a task (`processes/child.py`). Visits go back in batches, so that messages
-cost little per page. Nothing is lost when a fetcher dies: the shard leases its pages again.
+cost little per page, and bodies are written in batches before them. Nothing is lost when a fetcher dies: the shard
+leases its pages again.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from centime.crawl.worker.hook import HookCaller, load_hook
 from centime.crawl.worker.needs import NeedReader
 from centime.crawl.worker.outlinks import reading_links
 from centime.crawl.worker.visit import visit
+from centime.fetch.address_leases import AddressLeases
 from centime.fetch.fetcher import Fetcher
 from centime.model.errors import CentimeError, NoRoom
 from centime.model.ids import PageId
@@ -29,8 +31,8 @@ from centime.processes.child import Work, serve_crawl
 from centime.processes.clock import RunClock
 from centime.processes.open_files import fitting_connections
 from centime.settings.crawl import FetcherSettings, unpack_fetcher
-from centime.shard.message import Lease, Visit, pack, unpack_leases
-from centime.store.archive import Archive
+from centime.shard.message import AddressesAsked, Lease, Visit, are_grants, pack, unpack_grants, unpack_leases
+from centime.store.archives.archive import Archive
 from centime.store.keeper import Keeper
 from centime.store.versions.writer import VersionWriter
 
@@ -50,13 +52,16 @@ class FetchingProcess:
         self.links = reading_links(settings, clock())
         self.needs = NeedReader(settings.requisites, self.links.scope)
         self.chains = Chains(fetcher, self.links.scope.admits, cookies=settings.cookies)
-        self.archive = keeper_of(settings)
+        self.archive = keeper_of(settings, gathers=True)
         if self.archive is not None:
             fetcher.on_robots = self.archive.answered
         self.part = ComparedPart(settings.select, settings.ignore, refreshes=settings.refreshes)
         self.hook = HookCaller(load_hook(settings.on_page), self._announce) if settings.on_page else None
         self._writer: asyncio.StreamWriter | None = None
-        self._done: list[bytes] = []
+        self._wanted: dict[str, float] = {}  # addresses that are to be asked for
+        self.addresses = AddressLeases(clock, self._want) if settings.asks_for_addresses else None
+        fetcher.leases = self.addresses
+        self._done: list[tuple[PageId, bytes]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._work = Work()
 
@@ -65,7 +70,7 @@ class FetchingProcess:
         self._writer = writer
         looking = asyncio.create_task(self._look_after(self.archive)) if self.archive is not None else None
         try:
-            await self._work.go_on(reader, unpack_leases, self._visit)
+            await self._work.go_on(reader, self._unpack, self._visit)
         finally:
             if looking is not None:
                 looking.cancel()
@@ -74,14 +79,31 @@ class FetchingProcess:
                     self.archive.close()
             await self.chains.close()
 
+    def _unpack(self, message: bytes) -> list[Lease]:
+        """The leases of pages in a message; takes those of addresses."""
+        if self.addresses is None or not are_grants(message):
+            return unpack_leases(message)
+        self.addresses.grant(unpack_grants(message))
+        return []
+
+    def _want(self, address: str, delay: float) -> None:
+        """Asks for an address, with all others of this moment."""
+        if not self._wanted:
+            asyncio.get_running_loop().call_soon(self._ask)
+        self._wanted[address] = delay
+
+    def _ask(self) -> None:
+        wanted, self._wanted = self._wanted, {}
+        self._send([AddressesAsked(wanted)])
+
     async def _visit(self, lease: Lease) -> None:
         try:
             result = await visit(lease, self.chains, self.links, self.archive, self.hook, self.needs, self.part)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # one page must never stop the others: the visit records the defect
-            result = Visit(page=lease.page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
-        self._done.append(pack(result))
+            result = _lost(lease.page, error)
+        self._done.append((lease.page, pack(result)))
         # once as many visits wait as tasks are running, send them: the engine answers with new leases
         if len(self._done) >= min(BATCH, len(self._work)):
             self._flush()
@@ -106,7 +128,7 @@ class FetchingProcess:
         while self._writer is not None and self._writer.transport.get_write_buffer_size():
             await asyncio.sleep(0.0)
 
-    def _send(self, batch: Sequence[msgspec.Raw | PageId | str]) -> None:
+    def _send(self, batch: Sequence[msgspec.Raw | PageId | str | AddressesAsked]) -> None:
         if self._writer is not None and not self._writer.is_closing():  # if the engine is gone, nobody reads it
             message = pack(batch)
             self._writer.write(LENGTH.pack(len(message)) + message)
@@ -115,19 +137,31 @@ class FetchingProcess:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._done:
-            self._send([msgspec.Raw(one) for one in self._done])
-            self._done.clear()
+        done, self._done = self._done, []
+        if self.archive is not None:
+            try:
+                self.archive.flush()
+            except (OSError, CentimeError) as error:  # no visit may say that a page was read that is not kept
+                done = [(page, pack(_lost(page, error))) for page, _ in done]
+        if done:
+            self._send([msgspec.Raw(visit) for _, visit in done])
 
 
-def keeper_of(settings: FetcherSettings, archive: type[Archive] = Archive) -> Keeper | None:
-    """What keeps the bodies that this fetcher reads; None if nothing does."""
+def _lost(page: PageId, error: Exception) -> Visit:
+    """A visit of which nothing is left but why."""
+    return Visit(page=page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
+
+
+def keeper_of(settings: FetcherSettings, archive: type[Archive] = Archive, *, gathers: bool = False) -> Keeper | None:
+    """What keeps the bodies that this fetcher reads; None if nothing does. One that `gathers` may write them when it is
+    told to.
+    """
     obeys = not settings.ignore_noarchive
     match settings.keep:
         case "none":
             return None
         case "versions":
-            return VersionWriter(settings.versions, settings.retaining().of, obeys_noarchive=obeys)
+            return VersionWriter(settings.versions, settings.retaining().of, obeys_noarchive=obeys, gathers=gathers)
         case kinds:
             return archive(settings.bodies, settings.name, kinds, obeys_noarchive=obeys)
 

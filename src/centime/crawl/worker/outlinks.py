@@ -61,6 +61,7 @@ class Outlinks(NamedTuple):
     refused: bytes = b""  # fingerprints of links that the crawl refuses
     refused_for: bytes = b""
     refused_texts: bytes = b""
+    unfollowed: bytes = b""  # fingerprints of `links` that ask not to be followed, if they are asked for
 
 
 NO_LINKS = Outlinks(np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), b"")
@@ -83,12 +84,14 @@ class LinkReader:
         traps: Traps | None = None,
         *,
         follow_nofollow: bool = False,
+        weighs_nofollow: bool = False,
         sitemaps: bool = True,
     ) -> None:
         self.scope = scope
         self.max_depth = max_depth
         self.traps = traps or Traps()
         self.follow_nofollow = follow_nofollow
+        self.weighs_nofollow = weighs_nofollow  # links that ask not to be followed are named
         self.sitemaps = sitemaps  # those that robots.txt names are followed
         self._canonical = Canonicaliser()
         self._verdicts: dict[str, int | bytes] = {}  # canonical URL -> its fingerprint, or its `_refusal`
@@ -114,7 +117,21 @@ class LinkReader:
             hrefs = with_queries_in(hrefs, document.encoding)
         base = document.base or lease.url
         avoided = {url for url in self._canonical.many(unfollowed, base) if url} if unfollowed else ()
-        return self._chosen(hrefs, self._canonical.many(hrefs, base), lease.depth, avoided)
+        urls = self._canonical.many(hrefs, base)
+        found = self._chosen(hrefs, urls, lease.depth, avoided)
+        if self.weighs_nofollow and len(found.links):
+            asked = [nofollow or bool(flag & NOFOLLOW) for flag in document.flags]
+            return found._replace(unfollowed=self._unfollowed(urls, asked))
+        return found
+
+    def _unfollowed(self, urls: "list[str | None]", asked: Sequence[bool]) -> bytes:
+        """The fingerprints of the URLs that all links to them ask not to be followed."""
+        marked: dict[str, bool] = {}
+        for url, one in zip(urls, asked, strict=True):
+            if url is not None:
+                marked[url] = one and marked.get(url, True)
+        prints = [verdict for url, one in marked.items() if one and isinstance(verdict := self._verdicts[url], int)]
+        return np.array(prints, dtype=np.uint64).tobytes()
 
     def of_sitemap(self, lease: Lease, sitemap: Sitemap) -> Outlinks:
         """The same for the URLs that a sitemap lists, which are as deep as the sitemap itself. The parts of a sitemap
@@ -286,6 +303,7 @@ def reading_links(settings: FetcherSettings, now: float) -> LinkReader:
         settings.max_depth,
         Traps(settings.traps, year=time.gmtime(now).tm_year),
         follow_nofollow=settings.follow_nofollow,
+        weighs_nofollow=settings.weighs_nofollow,
         sitemaps=settings.sitemaps,
     )
 

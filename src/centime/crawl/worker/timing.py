@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 
-TRIES = 3
+TRIES = 2
 
 
 def quickest(work: Callable[[], object], enough: float) -> float:

@@ -56,6 +56,7 @@ def test_the_present_budget_is_compared_with_another_and_ten_per_cent_more(follo
     assert found["gain_of_10_percent_more"] == rows[-1]["fresh_in_the_long_run"] - rows[-2]["fresh_in_the_long_run"] > 0
     assert found["pages"] == 60
     assert 0 < found["fresh_now"] < 1
+    assert found["change_pattern"] == "even", "all pages change in every third round"
 
 
 def test_a_budget_of_bytes_is_one_of_pages_times_their_size(followed: CrawlWriter) -> None:

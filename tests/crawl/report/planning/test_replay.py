@@ -51,7 +51,7 @@ def test_the_history_has_the_date_of_the_first_read_if_dates_are_reliable(
 ) -> None:
     assert np.isnan(recorded_history(followed).stood).all()
     with crawl(tmp_path / "c", **FOREVER | {"rate": 0.05}) as opened:
-        live(opened, ChangingWorld(dated=True), START + DAY / 4, step=20.0)
+        live(opened, ChangingWorld(dated=True), START + DAY / 8, step=20.0)
         history = recorded_history(opened)
         visits = found_visits(opened)
     first = np.unique(visits.pages, return_index=True)[1]
