@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -22,7 +21,6 @@ from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.crawl.engine.writer import CrawlWriter
-from centime.crawl.worker.fetching import TITLE
 from centime.lab.crawled import compare
 from centime.lab.webbox import Served, WebBox, serve_in_process
 from centime.ledger.exact import ExactLedger
@@ -175,22 +173,18 @@ def test_sitemaps_are_seeds_plain_compressed_and_in_parts(tmp_path: Path) -> Non
 
 def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, served: Served) -> None:
     killed: list[int] = []
-
-    def kill_one(crawl: Engine, now: float) -> None:
-        if len(killed) < 2 and crawl.run_facts.visits > 20 * (1 + len(killed)):
-            found = subprocess.run(
-                ["pgrep", "-P", str(crawl_process)], capture_output=True, text=True, check=False
-            ).stdout.split()
-            victims = [int(number) for number in found if Path(f"/proc/{number}/comm").read_text().strip() == TITLE]
-            if victims:
-                killed.append(victims[0])
-                subprocess.run(["kill", "-9", str(victims[0])], check=False)
-
-    crawl_process = os.getpid()
     with open_writer(tmp_path / "c", [served.seed_url], GIVEN | {"rate": 100.0}) as opened:
         crawl = Engine(opened, Limits())
-        crawl.run(kill_one)
-        assert killed
+        crawl.start()
+        fetchers = crawl.transport
+        assert isinstance(fetchers, Fetchers)
+        while crawl.step():
+            [fetcher] = fetchers._all
+            if len(killed) < 2 and fetcher.held and crawl.run_facts.visits >= 5 * (1 + len(killed)):
+                killed.append(fetcher.pid)
+                os.kill(fetcher.pid, signal.SIGKILL)
+        crawl.finish()
+        assert fetchers.restarts == len(killed) == 2
         assert opened.shard.pages.count == PAGES
         assert len(opened.shard.placement.leases) == len(opened.shard.placement.frontier) == 0
 

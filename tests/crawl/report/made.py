@@ -113,10 +113,6 @@ def crawled(place: Path) -> Crawled:
     folder = place / "webbox"
     seen: list[tuple[int, Findings]] = []
 
-    def look(crawl: Engine, now: float) -> None:
-        if crawl.run_facts.visits and not crawl.run_facts.ending and len(seen) < 2:
-            seen.append((look_at(folder).shard.pages.count, check_crawl(folder)))
-
     with serve_in_process(WebBox(hosts=8, pages=300)) as served:
         given = {
             "scope": "any",
@@ -127,5 +123,10 @@ def crawled(place: Path) -> Crawled:
             "rate": 200.0,
         }
         with open_writer(folder, [served.seed_url], given) as opened:
-            Engine(opened, Limits(pages=200)).run(look)
+            crawl = Engine(opened, Limits(pages=200))
+            crawl.start()
+            while crawl.step():
+                if len(seen) < 2 and crawl.run_facts.visits > 50 * len(seen):
+                    seen.append((look_at(folder).shard.pages.count, check_crawl(folder)))
+            crawl.finish()
     return Crawled(folder, seen)
