@@ -180,7 +180,12 @@ def test_a_fetcher_that_dies_is_replaced_and_its_pages_are_read(tmp_path: Path, 
         assert isinstance(fetchers, Fetchers)
         while crawl.step():
             [fetcher] = fetchers._all
-            if len(killed) < 2 and fetcher.held and crawl.run_facts.visits >= 5 * (1 + len(killed)):
+            if (
+                len(killed) < 2
+                and fetcher.pid not in killed
+                and fetcher.held
+                and crawl.run_facts.visits >= 5 * (1 + len(killed))
+            ):
                 killed.append(fetcher.pid)
                 os.kill(fetcher.pid, signal.SIGKILL)
         crawl.finish()
