@@ -64,3 +64,14 @@ def test_a_journal_leads_to_the_same_bits_whether_kernels_are_compiled_or_plain_
     assert len(plain) > 5
     assert _state_after(tmp_path / "compiled", "compiled") == plain
     assert _state_after(tmp_path / "late", "late") == plain
+
+
+def test_a_small_crawl_imports_nothing_that_takes_long(tmp_path: Path) -> None:
+    with serve_in_process(WebBox(hosts=1, pages=3, crawl_delay_seconds=0.0, delay_seconds=0.0)) as served:
+        command = ["crawl", str(tmp_path / "c"), served.seed_url, "--delay", "0", "--allow-network", "127.0.0.0/8"]
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "centime", *command], capture_output=True, text=True, check=True
+        )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}  # by its fetchers too
+    assert "centime.crawl.worker.fetching" in imported
+    assert not {"numba", "scipy", "pydantic", "pyarrow", "matplotlib"} & imported

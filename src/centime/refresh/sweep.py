@@ -28,7 +28,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from centime.model.kernel import Whole, bare_inlined, bare_kernel
+from centime.model.kernel import Whole, bare_inlined, bare_kernel, late_kernel
 from centime.refresh.calendar import Calendar, clear, file_page, open_page
 from centime.refresh.demand import demand_at
 from centime.refresh.learning.doubt import learn_doubt
@@ -344,7 +344,7 @@ def _weigh_any(t: RefreshTables, page: Whole, host: Whole) -> float:
     return m
 
 
-@bare_kernel
+@late_kernel(1.0)
 def beliefs_of_pages(
     t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats, shapes: Floats, rates: Floats
 ) -> None:
