@@ -74,7 +74,7 @@ def test_an_error_is_one_sentence_on_standard_error_and_an_exit_code(
         (["do", "--shards", "2"], "No such option: --shards; see centime do --help"),
         (
             ["do", "--pages", "0"],
-            "Invalid value for '--pages': Input should be greater than or equal to 1; see centime do --help",
+            "Invalid value for '--pages': 0 is not in the range x>=1; see centime do --help",
         ),
     ],
 )

@@ -37,7 +37,7 @@ def _crawl(
     ],
     seeds: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SEED", help="URLs, files of URLs (one per line), or sitemap:URL. None to resume."),
+        typer.Argument(metavar="[SEED]...", help="URLs, files of URLs (one per line), or sitemap:URL. None to resume."),
     ] = None,
     pages: Annotated[int | None, typer.Option(metavar="N", help="End this run after N visits.")] = None,
     duration: Annotated[

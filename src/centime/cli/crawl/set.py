@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def _set(
     folder: Folder,
-    words: Annotated[list[str], typer.Argument(metavar="NAME=VALUE", help="Setting and its new value.")],
+    words: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="Setting and its new value.")],
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:

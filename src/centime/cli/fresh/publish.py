@@ -21,7 +21,7 @@ def _publish(
     folder: Folder,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="URL", help="URL of a page, or sitemap: or feed: with a URL or FILE."),
+        typer.Argument(metavar="[URL]...", help="URL of a page, or sitemap: or feed: with a URL or FILE."),
     ] = None,
     files: Annotated[
         list[str] | None,

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def _watch(
     urls: Annotated[
-        list[str] | None, typer.Argument(metavar="URL", help="Pages to watch, or files of URLs. None to resume.")
+        list[str] | None, typer.Argument(metavar="[URL]...", help="Pages to watch, or files of URLs. None to resume.")
     ] = None,
     every: Annotated[
         str | None, typer.Option(metavar="TIME", help="Visit each page this often. Default: 1h, or as before.")

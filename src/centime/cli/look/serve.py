@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def _serve(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="DIR", help="Folders of crawls, which may be running.")
+        list[Path] | None, typer.Argument(metavar="[DIR]...", help="Folders of crawls, which may be running.")
     ] = None,
     listen: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Where to listen; other machines need a token.")

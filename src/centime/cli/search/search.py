@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def _search(
     folder: Folder,
     words: Annotated[
-        list[str], typer.Argument(metavar="WORDS", help='All must be there; -word must not; "words" side by side.')
+        list[str], typer.Argument(metavar="WORDS...", help='All must be there; -word must not; "words" side by side.')
     ],
     site: Annotated[
         str, typer.Option(metavar="HOST", help="Only pages of this host, or of hosts in this domain.")
