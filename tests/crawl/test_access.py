@@ -122,6 +122,14 @@ def test_a_cookie_says_for_which_of_several_hosts_it_is() -> None:
     settings_from(seeds | {"header": ["a.example=Cookie: a=b", "Accept-Language: de"]}, where="c")
 
 
+@pytest.mark.parametrize("given", [{"auth": ["a.example:81=u:p"]}, {"header": ["a.example:81=X-Key: k"]}])
+def test_words_for_a_host_with_tls_are_refused_if_the_seed_has_that_port_without(given: dict[str, Any]) -> None:
+    with pytest.raises(BadSetting, match=r"a.example:81 is a seed without TLS.* write http://a.example:81="):
+        settings_from(given | {"seeds": ["http://a.example:81/"]}, where="c")
+    settings_from(given | {"seeds": ["https://a.example:81/"]}, where="c")
+    settings_from({"seeds": ["http://a.example/"], "auth": ["a.example=u:p"]}, where="c")  # it may redirect
+
+
 def test_a_password_for_a_site_without_tls_goes_to_its_host_with_tls_only_if_it_is_a_cookie_of_the_seed() -> None:
     settings = settings_from(
         {"seeds": ["http://a.example/"], "header": ["Cookie: a=b"], "auth": ["http://a.example=u:p"]}, where="c"

@@ -306,7 +306,7 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
     if "proxy" in names and settings.proxy is not None:
         with _naming("proxy"):
             check_proxy(settings.proxy)
-    if names & {"header", "seeds"}:
+    if names & {"header", "auth", "seeds"}:
         check_one_host(settings)
     if names & {"user-agent", "allow-network", "resolve", "ca-file"}:
         settings.fetch_settings().check()

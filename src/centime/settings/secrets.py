@@ -39,6 +39,7 @@ HIDDEN = "(hidden)"
 NAMES = ("header", "auth", "proxy")
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PORT = re.compile(r"^\S+:\d{1,5}$")
 _PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)")
 # What the client writes itself: another value would break the framing of HTTP, or what we make of the answer.
 _OURS = frozenset(
@@ -101,12 +102,25 @@ def hide(settings: CrawlSettings, names: Set[str], before: Secrets) -> tuple[Cra
 
 
 def check_one_host(settings: CrawlSettings) -> None:
-    """Refuses a cookie or an authorization that does not say for which of several hosts it is."""
+    """Refuses a cookie or an authorization that does not say for which of several hosts it is, and words for a host
+    that can never get them.
+    """
     hosts = {host_of(seed) for seed in settings.seeds}
     for word in settings.header:
         host, name, _ = _header(word)
         if not host and name.lower() in _FOR_ONE_HOST and len(hosts) > 1:
             raise BadSetting(f"header: the seeds have {len(hosts)} hosts; say for which one it is: HOST={name}: VALUE")
+        _check_scheme("header", host, hosts)
+    for word in settings.auth:
+        _check_scheme("auth", _auth(word)[0], hosts)
+
+
+def _check_scheme(name: str, host: str, seeds: Set[str]) -> None:
+    """Refuses a word for a host with TLS if it is a seed without: one port has only one of them."""
+    scheme, _, rest = host.partition("://")
+    without = f"http://{rest}"
+    if scheme == "https" and _PORT.search(rest) and host not in seeds and without in seeds:
+        raise BadSetting(f"{name}: {rest} is a seed without TLS, and gets nothing that is for {host}; write {without}=")
 
 
 def read_secrets(folder: Path) -> Secrets:
@@ -193,7 +207,7 @@ def _header(word: str) -> tuple[str, str, str]:
     said = "a header is 'NAME: VALUE', or 'HOST=NAME: VALUE' for one host"
     host = ""
     before, equals, rest = word.partition("=")
-    if equals and ("://" in before or ":" not in before):
+    if equals and ("://" in before or ":" not in before or (_PORT.search(before) and ":" in rest)):
         host, word = _host(before, said), rest
     name, colon, value = word.partition(":")
     name, value = name.strip(), value.strip()
