@@ -6,6 +6,7 @@ money         every unit of every partition is accounted for, proxies and channe
 certificate   the certificate of reports of any moments is at least the true error
 politeness    no host is contacted twice within its delay, and no address, whoever contacts it
 ownership     every page is in the partition that owns it
+needs         what pages need is known to its owner, when nothing is on its way, and nothing has paid it
 """
 
 from collections import defaultdict
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.cluster.node import ADDRESS_DELAY, DELAY, Node, address_of
+from bench.cluster.web import Web
 from centime.cluster.message import Sent
 from centime.ledger.accounts import PROXY
 from centime.ledger.certificate import Report, certified
@@ -119,8 +121,10 @@ def must_balance(node: Node) -> None:
         raise Broken(f"money or ownership: partition {node.partition}: {trouble}") from trouble
 
 
-def must_be_settled(nodes: list[Node]) -> None:
-    """Checks that each page has received what all rows carry to it, when nothing is on its way."""
+def must_be_settled(nodes: list[Node], web: Web) -> None:
+    """Checks that each page has received what all rows carry to it, and that what pages need is known, when nothing is
+    on its way.
+    """
     cut = [seen(node) for node in nodes]
     graph = Together(cut, cut[0].report.damping)
     if len(np.unique(graph.names)) != len(graph.names):
@@ -130,6 +134,16 @@ def must_be_settled(nodes: list[Node]) -> None:
     wrong = np.flatnonzero(graph.carried != graph.received)
     if len(wrong):
         raise Broken(f"money: {len(wrong)} pages have not received what rows carry to them")
+    known = {url for node in nodes for url in node.shard.pages.texts.every()}
+    files = {url for node in nodes for url in node.shard.pages.texts.get_many(node.shard.requisites.every())}
+    for node in nodes:
+        pages = node.shard.pages
+        read = np.flatnonzero(pages.were_read(np.arange(pages.count)))
+        missing = {web.need_of(url) for url in pages.texts.get_many(read)} - {None} - known
+        if missing:
+            raise Broken(f"needs: {missing} of pages of partition {node.partition} are not known to their owners")
+    if files != known - set(web.urls):
+        raise Broken("needs: a file is a page, or a page a requisite")
 
 
 class Log:

@@ -313,7 +313,7 @@ class World:
         for node in self.nodes:
             must_balance(node)
             self._log.must_have_applied_once(node)
-        must_be_settled(self.nodes)
+        must_be_settled(self.nodes, self._web)
 
 
 def write_files(folder: Path, files: Files) -> None:

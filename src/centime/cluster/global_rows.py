@@ -74,6 +74,20 @@ class GlobalRows:
         found = self._pages_of_proxies(shard)[numbers - PROXY]
         return [self._page(number) for number in found.tolist() if number != UNKNOWN]
 
+    def url(self, wanted: int) -> str | None:
+        """The URL of the page with a fingerprint; None if no partition knows it."""
+        for shard in self._shards:
+            page = shard.pages.table.find_one(wanted)
+            if page is not None:
+                return shard.pages.texts.get(page)
+        return None
+
+    def needed_by(self, parent: int) -> list[tuple[ShardState, int]]:
+        """The requisites that a page, by its fingerprint, was the first to need in other partitions."""
+        return [
+            (shard, page) for shard in self._shards for page in shard.requisites.first_needed_by_other(parent).tolist()
+        ]
+
     def _page(self, number: int) -> tuple[float, str]:
         place = int(np.searchsorted(self._firsts, number, side="right")) - 1
         page = np.array([number - self._firsts[place]], dtype=np.int64)

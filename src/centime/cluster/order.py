@@ -113,7 +113,7 @@ class Standing(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="
     closed: int  # batches, in all
     applied: int
     frame: int  # the next of its journal
-    to_name: int  # pages of others that no batch has named yet
+    to_name: int  # pages and requisites of others that no batch has named yet
     settling: bool
     refreshes: bool
     known: int

@@ -254,7 +254,7 @@ def _with(start: CrawlSettings, given: dict[str, Any]) -> CrawlSettings:
 
 def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> None:
     """Refuses new settings of these names for what their types cannot say."""
-    if names & {"partitions", "ledger", "requisites", "want", "link-weight"} and settings.partitions > 1:
+    if names & {"partitions", "ledger", "want", "link-weight"} and settings.partitions > 1:
         if settings.ledger != "exact":
             raise BadSetting(
                 f"--ledger {settings.ledger}: partitions keep one importance together with the exact ledger alone, "
@@ -269,11 +269,6 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
             raise BadSetting(
                 f"--link-weight {settings.link_weight}: a partition does not know whether a link to another partition "
                 "leads to a page of the same host name; leave --link-weight out, or --cluster"
-            )
-        if settings.requisites:
-            raise BadSetting(
-                "--requisites: what a page needs may be on hosts of other partitions, which fetch it in their own "
-                "time; leave --requisites out, or --cluster"
             )
     if names & {"alpha", "beta"} and not settings.alpha and not settings.beta:
         raise BadSetting("alpha and beta are both 0: then no page is worth reading again")

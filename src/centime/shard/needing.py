@@ -3,9 +3,16 @@
 A requisite that is known already, as a page or as a requisite, stays what it is. The crawl's bounds hold
 (`bounds.py`): the value of a requisite is what its page is worth, shared among all that the page needs. Traps do not,
 because what a page names is limited by the page; instead a host may have `requisites-per-host`.
+
+In a partition, what a page needs on hosts of other partitions is told to their owners with the next batch, and becomes
+known there in the same way. It may be told again after some time, which changes nothing.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from centime.frontier.kind import REQUISITE, kinds_of
 from centime.model.address import host_of
@@ -13,7 +20,10 @@ from centime.model.row_batch import Pages
 from centime.shard.joining import add_pages, fingerprints_of, within_bounds
 from centime.shard.message import Visit
 from centime.shard.pages import origins_at
+from centime.shard.requisites import ELSEWHERE, Needing
 from centime.shard.state import ShardState
+from centime.shard.transfers.batch import Needed
+from centime.shard.transfers.transfers import Transfers
 
 MOST_NESTING = 255
 
@@ -28,22 +38,85 @@ def join_needed(state: ShardState, visits: list[Visit]) -> None:
         return
     lines = [visit.needed.decode().split("\n") for visit in needing]
     counts = [len(urls) for urls in lines]
+    parents = np.array([visit.page for visit in needing], dtype=np.int64)
+    depths = state.pages.origins_of(parents)["depth"].astype(np.int64) + 1
+    nesting = np.minimum(requisites.nesting(parents).astype(np.int64) + 1, MOST_NESTING)
     urls = [url for line in lines for url in line]
-    fingerprints = fingerprints_of(urls)
-    unknown = np.flatnonzero(state.pages.table.find(fingerprints) < 0)
-    parents = np.repeat(np.array([visit.page for visit in needing], dtype=np.int64), counts)
+    found = Found(
+        urls,
+        fingerprints_of(urls),
+        *(np.repeat(each, counts) for each in (parents, depths, nesting, state.ledger.importance(parents), counts)),
+    )
+    everywhere = np.arange(len(urls))
+    _join(state, found, everywhere if state.transfers is None else _own(state, state.transfers, found), {})
+
+
+def join_needed_elsewhere(state: ShardState, needed: Sequence[Needed]) -> None:
+    """Adds the requisites that pages of another partition need."""
+    if needed:
+        urls = [one.url for one in needed]
+        found = Found(
+            urls,
+            fingerprints_of(urls),
+            np.full(len(urls), ELSEWHERE, dtype=np.int64),
+            np.array([one.depth for one in needed], dtype=np.int64),
+            np.array([one.nesting for one in needed], dtype=np.int64),
+            np.array([one.importance for one in needed], dtype=np.float64),
+            np.array([one.among for one in needed], dtype=np.int64),
+        )
+        _join(
+            state,
+            found,
+            np.arange(len(urls)),
+            {place: Needing(one.parent, one.importance) for place, one in enumerate(needed)},
+        )
+
+
+class Found(NamedTuple):
+    """URLs that pages need, and for each: what needs it, its depth and nesting, the importance of what needs it, and
+    how many that needs.
+    """
+
+    urls: list[str]
+    fingerprints: npt.NDArray[np.uint64]
+    parents: Pages
+    depths: npt.NDArray[np.int64]
+    nesting: npt.NDArray[np.int64]
+    importance: npt.NDArray[np.float64]
+    among: npt.NDArray[np.int64]
+
+
+def _own(state: ShardState, transfers: Transfers, found: Found) -> Pages:
+    """The places of those that this partition owns. The owners of the others are told of them."""
+    own = transfers.is_own(found.fingerprints)
+    away = np.flatnonzero(~own)
+    prints = state.pages.table.fingerprints[found.parents[away]].tolist()
+    needed = [
+        Needed(found.urls[place], int(depth), int(nesting), parent, float(importance), int(among))
+        for place, parent, depth, nesting, importance, among in zip(
+            away.tolist(), prints, *(array[away].tolist() for array in found[3:]), strict=True
+        )
+    ]
+    transfers.need(found.fingerprints[away], needed)
+    return np.flatnonzero(own)
+
+
+def _join(state: ShardState, found: Found, places: Pages, elsewhere: dict[int, Needing]) -> None:
+    """Adds those at these places that are not known; `elsewhere` is what needs them if it belongs to another partition,
+    by place.
+    """
+    urls, fingerprints = found.urls, found.fingerprints
+    unknown = places[state.pages.table.find(fingerprints[places]) < 0]
     if state.bounds.is_near(state.pages.count, len(state.hosts), len(unknown)):
-        values = state.ledger.importance(parents) / np.repeat(counts, counts)
-        unknown = within_bounds(state, fingerprints, urls, values, unknown)
+        unknown = within_bounds(state, fingerprints, urls, found.importance / found.among, unknown)
     unknown = _within_hosts(state, urls, unknown)
     if not len(unknown):
         return
-    origins = origins_at(state.pages.origins_of(parents)["depth"].astype(np.int64) + 1)
-    pages, places, hosts, _ = add_pages(state, fingerprints, urls, origins, unknown)
-    nesting = np.minimum(requisites.nesting(parents[places]).astype(np.int64) + 1, MOST_NESTING).astype(np.uint8)
-    requisites.add(pages, parents[places], nesting, hosts)
-    keys = state.ledger.importance(parents[places])
-    state.placement.enqueue(pages, hosts, kinds_of(np.full(len(pages), REQUISITE), np.zeros(len(pages))), keys)
+    pages, places, hosts, _ = add_pages(state, fingerprints, urls, origins_at(found.depths), unknown)
+    by_page = {page: elsewhere[place] for page, place in zip(pages.tolist(), places.tolist(), strict=True) if elsewhere}
+    state.requisites.add(pages, found.parents[places], found.nesting[places].astype(np.uint8), hosts, by_page)
+    kinds = kinds_of(np.full(len(pages), REQUISITE), np.zeros(len(pages)))
+    state.placement.enqueue(pages, hosts, kinds, found.importance[places])
 
 
 def _within_hosts(state: ShardState, urls: list[str], places: Pages) -> Pages:

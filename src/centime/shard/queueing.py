@@ -73,7 +73,7 @@ def requeue(state: ShardState, pages: list[PageId], now: float) -> None:
     unread = numbers[~read & ~announced]
     needed = state.requisites.nesting(unread) > 0
     if needed.any():
-        _add(state, unread[needed], REQUISITE, state.ledger.importance(state.requisites.parents(unread[needed])))
+        _add(state, unread[needed], REQUISITE, state.requisites.urgency(unread[needed], state.ledger.importance))
         unread = unread[~needed]
     if len(unread):
         origins = state.pages.origins_of(unread)

@@ -8,14 +8,17 @@ nesting (1 if a page needs it, 2 if a requisite of nesting 1 does, and so on) an
                  certified error is that of the graph with them as pages without links.
     order        They wait in a level of their own, by the importance of the page that first needed them, so that a page
                  and its requisites are fetched at about the same time.
+    elsewhere    In a partition, what needs a requisite may be a page of another one. Then its fingerprint is kept, and
+                 the importance that it had when it was read.
     becoming     A requisite that is linked to, given as a seed, or found to be HTML in scope becomes a page.
 
 Guarantee: all of it follows from the visits and their order, and is part of every snapshot. It takes 5 bytes for each
-known page up to the last requisite, and 4 for each host.
+known page up to the last requisite, 4 for each host, and some 200 for each that only another partition needs.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +27,19 @@ from centime.model.errors import StoreBroken
 from centime.model.ids import PageId
 from centime.model.row_batch import Pages
 
+ELSEWHERE = -1  # in place of the page that first needed it: a page of another partition
+_ELSEWHERE = np.dtype([("page", "<i8"), ("fingerprint", "<u8"), ("importance", "<f8")])
 COUNTERS = ("over_page", "over_host", "became_pages")
+
+
+class Needing(NamedTuple):
+    """A page of another partition that was the first to need a requisite."""
+
+    fingerprint: int
+    importance: float
+
+
+NOWHERE: Mapping[int, Needing] = MappingProxyType({})
 
 
 class Requisites:
@@ -33,6 +48,7 @@ class Requisites:
     def __init__(self) -> None:
         self._nesting = np.zeros(0, dtype=np.uint8)  # by page; 0 for what is no requisite
         self._parent = np.zeros(0, dtype=np.int32)
+        self._elsewhere: dict[int, Needing] = {}  # by requisite
         self._of_host = np.zeros(0, dtype=np.int32)  # how many there are, by host
         self.over_page = 0  # how many the limits of a page and of nesting kept out
         self.over_host = 0  # how many the limit of their host kept out
@@ -49,9 +65,17 @@ class Requisites:
         """The nesting of one page."""
         return int(self._nesting[page]) if page < len(self._nesting) else 0
 
-    def parents(self, pages: Pages) -> Pages:
-        """The page that first needed each of these requisites."""
-        return self._parent[pages].astype(np.int64)
+    def parent_of(self, page: PageId) -> PageId | Needing:
+        """The page that first needed a requisite."""
+        return self._elsewhere[page] if page in self._elsewhere else PageId(int(self._parent[page]))
+
+    def urgency(self, pages: Pages, importance: Callable[[Pages], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """By what these requisites are ordered: the importance of the page that first needed each."""
+        parents = self._parent[pages].astype(np.int64)
+        found = importance(np.maximum(parents, 0))
+        for place in np.flatnonzero(parents == ELSEWHERE).tolist():
+            found[place] = self._elsewhere[int(pages[place])].importance
+        return found
 
     def first_needed_by(self, page: PageId) -> Pages:
         """The requisites that this page was the first to need."""
@@ -65,8 +89,21 @@ class Requisites:
         """The number of requisites that were found on a host."""
         return int(self._of_host[host]) if host < len(self._of_host) else 0
 
-    def add(self, pages: Pages, parents: Pages, nesting: npt.NDArray[np.uint8], hosts: npt.NDArray[np.int32]) -> None:
-        """Makes new pages requisites."""
+    def first_needed_by_other(self, fingerprint: int) -> Pages:
+        """The requisites that this page of another partition was the first to need."""
+        found = [page for page, needing in self._elsewhere.items() if needing.fingerprint == fingerprint]
+        return np.array(sorted(found), dtype=np.int64)
+
+    def add(
+        self,
+        pages: Pages,
+        parents: Pages,
+        nesting: npt.NDArray[np.uint8],
+        hosts: npt.NDArray[np.int32],
+        elsewhere: Mapping[int, Needing] = NOWHERE,
+    ) -> None:
+        """Makes new pages requisites; `elsewhere` is what needs those with the parent ELSEWHERE."""
+        self._elsewhere.update(elsewhere)
         size = int(pages.max()) + 1
         self._nesting = _longer(self._nesting, size)
         self._parent = _longer(self._parent, size)
@@ -80,6 +117,8 @@ class Requisites:
         if len(self._nesting):
             found = np.unique(pages[self.nesting(pages) > 0])
             self._nesting[found] = 0
+            for page in found.tolist():
+                self._elsewhere.pop(page, None)
             self.became_pages += len(found)
 
     def check(self, known: int, hosts: npt.NDArray[np.uint32]) -> int:
@@ -89,21 +128,33 @@ class Requisites:
         every = self.every()
         if len(self._nesting) > known or len(self._parent) != len(self._nesting):
             raise StoreBroken(f"{len(self._nesting)} pages are marked as requisites or not, but {known} are known")
-        parents = self._parent[every]
-        if len(every) and not ((parents >= 0) & (parents < every)).all():
-            raise StoreBroken("a requisite was found before the page that needs it")
-        deeper = self._nesting[every].astype(np.int64) - self._nesting[parents]
-        if (deeper < 1).any():
-            raise StoreBroken(f"requisite {int(every[deeper < 1][0])} is nested no deeper than what needs it")
+        away = every[self._parent[every] == ELSEWHERE]
+        if sorted(self._elsewhere) != away.tolist():
+            raise StoreBroken("what other partitions need, and what is marked as such, differ")
         counts = np.bincount(hosts[every].astype(np.int64), minlength=len(self._of_host))
         if len(counts) > len(self._of_host) or (counts > self._of_host).any():
             raise StoreBroken("a host has more requisites than were counted")
+        here = every[self._parent[every] != ELSEWHERE]
+        parents = self._parent[here]
+        if len(here) and not ((parents >= 0) & (parents < here)).all():
+            raise StoreBroken("a requisite was found before the page that needs it")
+        deeper = self._nesting[here].astype(np.int64) - self._nesting[parents]
+        if (deeper < 1).any():
+            raise StoreBroken(f"requisite {int(here[deeper < 1][0])} is nested no deeper than what needs it")
         return len(every)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Facts and arrays for a snapshot."""
         facts = {name: getattr(self, name) for name in COUNTERS}
-        return facts, {"nesting": self._nesting, "parent": self._parent, "of_host": self._of_host}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "nesting": self._nesting,
+            "parent": self._parent,
+            "of_host": self._of_host,
+        }
+        if self._elsewhere:
+            rows = [(page, *needing) for page, needing in self._elsewhere.items()]
+            arrays["elsewhere"] = np.array(rows, dtype=_ELSEWHERE)
+        return facts, arrays
 
     @classmethod
     def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> "Requisites":
@@ -113,6 +164,8 @@ class Requisites:
             found._nesting, found._parent, found._of_host = (
                 np.array(arrays[name]) for name in ("nesting", "parent", "of_host")
             )
+            for page, *needing in arrays["elsewhere"].tolist() if "elsewhere" in arrays else ():
+                found._elsewhere[page] = Needing(*needing)
             for name in COUNTERS:
                 setattr(found, name, facts[name])
         return found

@@ -6,23 +6,28 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from bench.cluster.web import Web
+from centime.cluster.global_rows import GlobalRows
 from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.state import rows_of
 from centime.crawl.engine.writer import CrawlWriter
 from centime.crawl.report.page import about_page
+from centime.ledger.accounts import Sums
 from centime.ledger.certificate import certified
 from centime.ledger.partial import OUTSIDE
 from centime.model.address import fingerprint, partition_of
 from centime.model.errors import BadSetting, LedgerImbalance, StoreBroken, TransferBroken
-from centime.shard.message import Seeded
+from centime.model.outcome import Outcome, PageKind
+from centime.shard.joining import fingerprints_of
+from centime.shard.message import Returned, Seeded, Visit, pack
 from centime.shard.shard import Shard
-from centime.shard.transfers.batch import Batch, Name, pack_batch, unpack_batch
+from centime.shard.transfers.batch import Batch, Name, Needed, pack_batch, unpack_batch
 from centime.shard.transfers.exchanging import transfers_of
 from tests.shard.test_shard import same
 
@@ -219,7 +224,7 @@ def test_a_crawl_of_its_own_has_no_transfers_and_a_partition_no_other_ledger(tmp
         assert opened.shard.transfers is None
         with pytest.raises(TransferBroken, match="no partition"):
             opened.shard.flush(1000.0, 1)
-    for given in ({"ledger": "opic"}, {"requisites": True}, {"want": "xml"}):
+    for given in ({"ledger": "opic"}, {"want": "xml"}):
         with (
             pytest.raises(BadSetting, match="leave --"),
             open_writer(tmp_path / "no", WEB.seeds[0], {"scope": "any", "partitions": 2} | given),
@@ -241,3 +246,70 @@ def test_a_seed_of_another_partition_is_sent_to_its_owner(tmp_path: Path) -> Non
         exchange(opened[0].shard, opened[1].shard)
         assert opened[0].shard.pages.table.find_one(fingerprint(url)) is None
         assert opened[1].shard.pages.table.find_one(fingerprint(url)) is not None
+
+
+def needing(opened: CrawlWriter, needed: list[str], links: list[str], now: float = 1000.0) -> str:
+    """Records a visit to a page that needs and links to these URLs; returns its own."""
+    lease = opened.shard.lease(now, 1)[0]
+    prints = np.array([fingerprint(url) for url in links], dtype=np.uint64).tobytes()
+    visit = Visit(
+        page=lease.page,
+        outcome=Outcome.READ,
+        kind=PageKind.HTML,
+        asked_at=now,
+        digest=b"d" * 16,
+        links=prints,
+        fresh=prints,
+        texts="\n".join(links).encode(),
+        shapes=b"",
+        needed="\n".join(needed).encode(),
+    )
+    opened.shard.record(now, [pack(visit)])
+    return lease.url
+
+
+def test_what_a_page_needs_elsewhere_is_a_requisite_of_its_owner_until_a_link_leads_to_it(tmp_path: Path) -> None:
+    near, far = (WEB.seeds[number][0].replace("/p0", "/style.css") for number in (0, 1))
+    also = far.replace("style", "linked")
+    with partitions(tmp_path) as opened:
+        one, other = opened
+        parent = needing(one, [near, far, also], [also])
+        one.shard.ledger.check()
+        one._start()
+        one._finish()
+        one.shard.journal.flush()
+        again = read_crawl(one.folder.path).shard
+        same(one.shard, again)
+        assert [told.url for told in transfers_of(again).outgoing[1].needed] == [far]
+        assert exchange(one.shard, other.shard) >= 1
+        pages = other.shard.pages.table.find(fingerprints_of([far, also]))
+        assert other.shard.requisites.nesting(pages).tolist() == [1, 0]
+        beyond = GlobalRows([one.shard, other.shard])
+        facts = about_page(other, far, now=1000.0, beyond=beyond)
+        assert (facts["requisite_of"], facts["nesting"]) == (parent, 1)
+        assert about_page(other, far, now=1000.0)["requisite_of"] is None
+        facts = about_page(one, parent, now=1000.0, beyond=beyond)
+        assert {row["url"] for row in facts["requisites"]} == {near, far}
+        leased = {lease.url: lease.nesting for lease in other.shard.lease(1000.0, 100)}
+        assert leased[far] == 1
+        other.shard.returned(Returned(1001.0, [], all=True))  # it waits again as a requisite
+        other._start()
+        other._finish()
+        same(other.shard, read_crawl(other.folder.path).shard)
+        needing(one, [far], [far], now=1001.0)
+        exchange(one.shard, other.shard)
+        assert other.shard.requisites.nesting(pages).tolist() == [0, 0]
+        assert (other.shard.requisites.became_pages, other.shard.pages.table.find_one(fingerprint(far))) == (
+            1,
+            pages[0],
+        )
+        for shard in (one.shard, other.shard):
+            transfers_of(shard).check(shard.pages.table.fingerprints)
+            shard.requisites.check(shard.pages.count, shard.pages.origins.every()["host"])
+
+
+def test_a_batch_without_requisites_is_packed_as_before_there_were_any() -> None:
+    batch = Batch(7, Sums(), [Name("http://a.example/", 1)], b"")
+    assert pack_batch(batch) == msgspec.msgpack.encode((7, Sums(), batch.names, b""))
+    needed = [Needed("http://a.example/a.css", 1, 1, 5, 0.5, 2)]
+    assert unpack_batch(pack_batch(Batch(7, Sums(), [], b"", needed))).needed == needed

@@ -26,6 +26,7 @@ from centime.model.errors import BadInput, UnknownPage
 from centime.model.ids import HostId, PageId
 from centime.model.outcome import Outcome, PageKind
 from centime.model.row_batch import Pages
+from centime.shard.requisites import Needing
 from centime.shard.state import ShardState
 from centime.store.record import NO_PAGE, Mark, Record
 
@@ -61,6 +62,14 @@ class Beyond(Protocol):
         """The importance and the URLs of the pages of others that numbers in rows of this partition stand for."""
         ...
 
+    def url(self, wanted: int) -> str | None:
+        """The URL of the page with a fingerprint; None if no partition knows it."""
+        ...
+
+    def needed_by(self, parent: int) -> list[tuple[ShardState, int]]:
+        """The requisites that a page, by its fingerprint, was the first to need in other partitions."""
+        ...
+
 
 def about_page(
     opened: CrawlState,
@@ -90,7 +99,7 @@ def about_page(
         "focus": opened.settings.focus[int(origin["focus"]) - 1] if origin["focus"] else None,
     }
     facts |= page_interest(opened, page)
-    facts |= _requisite_facts(opened, page)
+    facts |= _requisite_facts(opened, page, beyond)
     waiting = Waiting(shard)
     freshness = refresh_facts(opened, page, host, now)
     facts |= next_visit(opened, page, last, waiting, now, freshness.get("due", ""))
@@ -190,18 +199,24 @@ def _last_facts(opened: CrawlState, last: Record | None) -> Facts:
     }
 
 
-def _requisite_facts(opened: CrawlState, page: PageId) -> Facts:
+def _requisite_facts(opened: CrawlState, page: PageId, beyond: Beyond | None) -> Facts:
     """What needs this page, if it is a requisite, and the requisites that were first found here."""
     shard = opened.shard
     facts: Facts = {}
     nesting = shard.requisites.nesting_of(page)
     if nesting:
-        parent = shard.requisites.parents(np.array([page]))
-        facts = {"requisite_of": shard.pages.texts.get_many(parent)[0], "nesting": nesting}
-    first = shard.requisites.first_needed_by(page)
-    if len(first):
+        parent = shard.requisites.parent_of(page)
+        if not isinstance(parent, Needing):
+            facts["requisite_of"] = shard.pages.texts.get(parent)
+        else:
+            facts["requisite_of"] = None if beyond is None else beyond.url(parent.fingerprint)
+        facts["nesting"] = nesting
+    first = [(shard, number) for number in shard.requisites.first_needed_by(page).tolist()]
+    if beyond is not None:
+        first += beyond.needed_by(int(shard.pages.table.fingerprints[page]))
+    if first:
         facts["requisites_first_found_here"] = len(first)
-        facts["requisites"] = [{"url": url} for url in shard.pages.texts.get_many(first[:MOST_SHOWN])]
+        facts["requisites"] = [{"url": one.pages.texts.get(PageId(number))} for one, number in first[:MOST_SHOWN]]
     return facts
 
 

@@ -1,8 +1,11 @@
 """A batch: the money for pages of another partition that one frame has closed, and the URLs of pages new to it.
 
-    batch     chain of the batches before it on this channel, sums of the sender's ledger, new names, entries
+    batch     chain of the batches before it on this channel, sums of the sender's ledger, new names, entries, needed
     name      URL, depth and redirect hops of a page that the channel has not named before; the k-th name of a channel
               is index k at both ends for ever, so a URL travels once
+    needed    a requisite of a page of the sender. No money flows to it, so it has no index; one that the receiver knows
+              already changes nothing. A batch without any is packed without this field, as before there were any: a
+              journal of then makes the same batches again
     entry     varint: the index minus that of the entry before, then the amount as a signed varint (`model/varint.py`)
     chain     xxh3-64 of a batch; it contains the chain before it, so it stands for all batches up to here
 
@@ -35,6 +38,17 @@ class Name(msgspec.Struct, array_like=True, frozen=True, gc=False):
     hops: int = 0
 
 
+class Needed(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A requisite that a page of the sender needs to be shown."""
+
+    url: str
+    depth: int
+    nesting: int
+    parent: int  # the fingerprint of what needs it
+    importance: float  # of what needs it, when it was read
+    among: int  # how many requisites it needs
+
+
 class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """What one partition sends to another at once."""
 
@@ -42,10 +56,16 @@ class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
     sums: Sums
     names: list[Name]
     entries: bytes
+    needed: list[Needed] = []
 
 
-pack_batch = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(Batch).decode
+
+
+def pack_batch(batch: Batch) -> bytes:
+    """The bytes of a batch."""
+    return _encode(batch if batch.needed else (batch.chain, batch.sums, batch.names, batch.entries))
 
 
 def unpack_batch(packed: bytes) -> Batch:

@@ -9,13 +9,16 @@ applied twice, whoever dies.
 """
 
 from collections import deque
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from centime.ledger.accounts import Sums
-from centime.shard.transfers.batch import MOST_TEXT, Name, chain_of
+from centime.shard.transfers.batch import MOST_TEXT, Name, Needed, chain_of
+
+Told = TypeVar("Told", Name, Needed)
 
 
 class Members:
@@ -65,6 +68,7 @@ class _Packed(msgspec.Struct, array_like=True, gc=False):
     names: list[Name] = []
     outbox: dict[int, Closed] = {}
     sums: Sums = Sums()
+    needed: list[Needed] = []
 
 
 class End:
@@ -91,6 +95,7 @@ class Outgoing(End):
         super().__init__(packed)
         self.proxies = Members()
         self.names: deque[Name] = deque()  # of the last proxies, which no batch has named yet
+        self.needed: deque[Needed] = deque()  # requisites that no batch has told yet
         self.cursor = 0  # the index from which the next batch takes entries
         self.outbox: dict[int, Closed] = {}  # batches that are not acknowledged, by number
 
@@ -101,12 +106,16 @@ class Outgoing(End):
 
     def take_names(self) -> list[Name]:
         """The names for the next batch."""
-        taken: list[Name] = []
-        size = 0
-        while self.names and (not taken or size + len(self.names[0].url) <= MOST_TEXT):
-            size += len(self.names[0].url)
-            taken.append(self.names.popleft())
-        return taken
+        return _taken(self.names)
+
+    def take_needed(self) -> list[Needed]:
+        """The requisites for the next batch."""
+        return _taken(self.needed)
+
+    @property
+    def to_tell(self) -> int:
+        """The number of pages and requisites that no batch has told yet."""
+        return len(self.names) + len(self.needed)
 
     def forget(self, acknowledged: int) -> None:
         """Drops batches that the receiver has, durably."""
@@ -117,7 +126,8 @@ class Outgoing(End):
         """This end for a snapshot."""
         members = self.proxies.numbers.tobytes()
         sums = str(self.absolute), str(self.signed)
-        return _Packed(self.number, self.chain, *sums, members, self.cursor, list(self.names), self.outbox)
+        named, needed = list(self.names), list(self.needed)
+        return _Packed(self.number, self.chain, *sums, members, self.cursor, named, self.outbox, needed=needed)
 
     @classmethod
     def unpacked(cls, packed: _Packed) -> "Outgoing":
@@ -125,6 +135,7 @@ class Outgoing(End):
         made = cls(packed)
         made.proxies = Members(np.frombuffer(packed.members, dtype=np.int32).copy())
         made.names, made.cursor, made.outbox = deque(packed.names), packed.cursor, packed.outbox
+        made.needed = deque(packed.needed)
         return made
 
 
@@ -161,3 +172,13 @@ class Ends(msgspec.Struct, array_like=True, gc=False):
 
     outgoing: dict[int, _Packed]
     incoming: dict[int, _Packed]
+
+
+def _taken(waiting: deque[Told]) -> list[Told]:
+    """The first of those that wait, as many as fit into a batch, taken away."""
+    taken: list[Told] = []
+    size = 0
+    while waiting and (not taken or size + len(waiting[0].url) <= MOST_TEXT):
+        size += len(waiting[0].url)
+        taken.append(waiting.popleft())
+    return taken

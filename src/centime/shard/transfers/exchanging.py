@@ -2,7 +2,7 @@
 
 A page that another partition names becomes known as if a link had led to it. If the crawl refuses it (limits of its
 host, the bound on pages), it is known all the same, in the class OUTSIDE of the ledger, because money for it arrives;
-it waits nowhere and counts as dropped.
+it waits nowhere and counts as dropped. A requisite that is named becomes a page.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from centime.model.errors import TransferBroken
 from centime.shard.joining import add_pages, fingerprints_of, join, suspects_among
 from centime.shard.limits.bounds import Values
 from centime.shard.message import Flushed, Received
+from centime.shard.needing import join_needed_elsewhere
 from centime.shard.pages import origins_at
 from centime.shard.queueing import reorder
 from centime.shard.state import ShardState
@@ -44,13 +45,13 @@ def close_batch(state: ShardState, frame: Flushed, index: int) -> bool:
     channel = transfers.outgoing.get(frame.partition)
     if channel is None:
         return False
-    names = channel.take_names()
+    names, needed = channel.take_names(), channel.take_needed()
     known = channel.proxies.numbers[: channel.named]
     begin = channel.cursor if channel.cursor < len(known) else 0
     places, amounts, channel.cursor = transfers.ledger.tell(known, frame.threshold, MOST_ENTRIES, begin)
-    if not len(places) and not names:
+    if not len(places) and not names and not needed:
         return False
-    packed = pack_batch(Batch(channel.chain, transfers.ledger.sums, names, pack_entries(places, amounts)))
+    packed = pack_batch(Batch(channel.chain, transfers.ledger.sums, names, pack_entries(places, amounts), needed))
     channel.advance(packed, amounts)
     channel.outbox[channel.number] = Closed(index, packed)
     return True
@@ -73,9 +74,10 @@ def must_fit(state: ShardState, frame: Received) -> None:
     if batch.chain != channel.chain:
         raise TransferBroken(f"{where} does not follow the batches before it: its sender has another past")
     unpack_entries(batch.entries, channel.pages.count + len(batch.names))
-    strange = np.flatnonzero(~transfers.is_own(fingerprints_of([name.url for name in batch.names])))
+    urls = [name.url for name in batch.names] + [one.url for one in batch.needed]
+    strange = np.flatnonzero(~transfers.is_own(fingerprints_of(urls)))
     if len(strange):
-        raise TransferBroken(f"{where} names {batch.names[strange[0]].url}, a page of another partition")
+        raise TransferBroken(f"{where} names {urls[strange[0]]}, a page of another partition")
 
 
 def apply_batch(state: ShardState, frame: Received) -> None:
@@ -88,6 +90,7 @@ def apply_batch(state: ShardState, frame: Received) -> None:
     values = np.zeros(len(batch.names))
     values[places[places >= before] - before] = amounts[places >= before] * state.ledger.unit()
     channel.pages.extend(_named_pages(state, batch.names, values))
+    join_needed_elsewhere(state, batch.needed)
     channel.advance(frame.batch, amounts)
     channel.sums = batch.sums
     transfers.ledger.arrive(channel.pages.numbers[places].astype(np.int64), amounts)
@@ -101,6 +104,7 @@ def _named_pages(state: ShardState, names: list[Name], values: Values) -> npt.ND
     fingerprints = fingerprints_of(urls)
     origins = origins_at([name.depth for name in names], hops=[name.hops for name in names])
     if names:
+        state.requisites.become_pages(state.pages.table.find(fingerprints))
         sources = np.full(len(urls), NO_PAGE, dtype=np.int64)
         shapes = suspects_among(urls)
         join(state, fingerprints, urls, origins, DISCOVERY, values=values, sources=sources, shapes=shapes)

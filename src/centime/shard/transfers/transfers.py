@@ -20,7 +20,7 @@ from centime.ledger.partial import PartialLedger
 from centime.model.address import HOST_BITS
 from centime.model.errors import LedgerImbalance, StoreBroken
 from centime.model.row_batch import Pages
-from centime.shard.transfers.batch import Name
+from centime.shard.transfers.batch import Name, Needed
 from centime.shard.transfers.channel import Ends, Incoming, Outgoing
 from centime.store.url_table import UrlTable
 
@@ -64,6 +64,13 @@ class Transfers:
             channel.proxies.extend(proxies[chosen])
             channel.names.extend(names[place] for place in chosen.tolist())
 
+    def need(self, fingerprints: Fingerprints, needed: list[Needed]) -> None:
+        """Tells the owners of URLs of other partitions that pages need them; those that were named as pages stay so."""
+        unnamed = np.flatnonzero(self.table.find(fingerprints) < 0)
+        owners = owners_of(fingerprints[unnamed], self.partitions)
+        for place, owner in zip(unnamed.tolist(), owners.tolist(), strict=True):
+            self.outgoing.setdefault(owner, Outgoing()).needed.append(needed[place])
+
     def with_proxies(self, fingerprints: Fingerprints, pages: Pages) -> Pages:
         """The pages of links, with the proxies of those that lead to other partitions."""
         unknown = np.flatnonzero(pages < 0)
@@ -82,10 +89,10 @@ class Transfers:
         return total
 
     def has_news(self, other: int, threshold: int) -> bool:
-        """Whether a batch for a partition would name a page, or tell of `threshold` units or more for one."""
+        """Whether a batch for a partition would name a page or a requisite, or tell of `threshold` units for a page."""
         channel = self.outgoing.get(other)
         return channel is not None and (
-            bool(channel.names) or self.ledger.largest_unsent(channel.proxies.numbers) >= threshold
+            channel.to_tell > 0 or self.ledger.largest_unsent(channel.proxies.numbers) >= threshold
         )
 
     def report(self) -> Report:
