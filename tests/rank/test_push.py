@@ -23,12 +23,6 @@ def owed_by(pushing: Pushing) -> np.ndarray:
     return np.concatenate([debt[pushing._range(part)] for part, debt in enumerate(pushing.debts)])
 
 
-def solution_of(pushing: Pushing) -> np.ndarray:
-    """y, from what was paid along each link of weight 1."""
-    parts = 1 if len(pushing.weights) else pushing.graph.out_degree
-    return np.where(pushing.share > 0, pushing.paid * (parts / pushing.damping), owed_by(pushing))
-
-
 @given(graphs(), st.floats(0, 0.95), st.integers(1, 3), st.integers(0, 6), st.data())
 def test_what_is_owed_is_always_what_the_equation_lacks(
     graph: Graph, damping: float, threads: int, sweeps: int, data: st.DataObject
@@ -41,7 +35,7 @@ def test_what_is_owed_is_always_what_the_equation_lacks(
         for _ in range(sweeps):
             pushing.sweep()
         owed = np.where(pushing.share > 0, owed_by(pushing), 0.0)
-        solution = solution_of(pushing)
+        solution = pushing.paid
     given_to_all = owed + solution - damping * walk(graph).astype(float) @ solution
     lean = np.ones(graph.pages) if emphasis is None else emphasis
     assert given_to_all == pytest.approx(given_to_all.sum() / graph.pages * lean, abs=1e-12 * solution.sum())
@@ -142,7 +136,7 @@ def test_a_start_at_the_solution_owes_nothing_even_if_pages_dangle() -> None:
     with Crew(1) as crew:
         pushing = Pushing(graph, np.empty(0), 0.85, None, exact, crew)
     assert pushing.debt == pytest.approx(0, abs=1e-14)
-    solution = solution_of(pushing)
+    solution = pushing.paid
     assert solution / solution.sum() == pytest.approx(exact / exact.sum())
 
 

@@ -41,35 +41,27 @@ from math import log, sqrt
 
 import numpy as np
 
-from centime.model.graph import Graph, Weights
+from centime.model.graph import Graph, Targets, Weights
 from centime.model.kernel import Whole
+from centime.rank.balance import NO_EMPHASIS, balance, close, collect, lift, settle
 from centime.rank.certificate import UNIT, certified_error, one_iteration
 from centime.rank.crew import Crew, cut_evenly
 from centime.rank.scores import Vector
-from centime.rank.sweep import (
-    NO_EMPHASIS,
-    NO_START,
-    balance,
-    begin,
-    close,
-    collect,
-    lift,
-    mutual,
-    pay_debts,
-    rising,
-    sum_of,
-)
+from centime.rank.sweep import HANDED_ON, LOOPED, NO_START, SHORT, begin, mutual, pay_debts, sample
 
+NO_PAGES: Targets = np.empty(0, dtype=np.int32)
 LEAST_DAMPING = 1e-100  # a smaller one differs from 0 by less than rounding
 LEAST_START = 1e-6  # the share of a start that pages with links must have
 SHARE = 0.45  # the threshold for the mean debt of a block, relative to the mean debt of all pages
 SPARING = 0.8  # a threshold that lets pages with more than this share of the links pay is not worth its sweeps
 WHOLE_SWEEPS = 8  # without a threshold, before it is tried again
 SHORT_ROWS = 2.0, 4.0  # links of a page, on average, for which rows are paid without a loop
+NEAR = 0.5  # the share of links to the page before or after from which fewer links are handed on
 TRIED = 3  # sweeps after which it is decided, again and again, whether pages pay more than they owe
 SLOW = 0.3  # a sweep that leaves less of the debts needs no help
 MUTUAL = 0.9  # the share of mutual links from which over-paying helps
 SAMPLE_PAGES = 1_000
+SURE = 0.01  # a sum of y that rounding has changed by more than this share is computed again
 UNBALANCED = 0.01  # the sum of all debts, relative to that of their absolute values, that is left as it is
 FEW_LINKS = 2.0  # for each page: only then the order of a search has most links lead to later pages
 WORTH_ORDERING = 25  # sweeps; the search and the renumbering take as long
@@ -98,20 +90,26 @@ class Pushing:
         self.sweeps = 1 if start is None else 0
         self.links = graph.links
         self._emphasis = NO_EMPHASIS if emphasis is None else emphasis
-        self._rising = rising(graph.offsets, graph.targets)
+        self._rising, near, mean_row = sample(graph.offsets, graph.targets)
         self._step = 1 if self._rising >= 0.5 else -1
+        least, most = SHORT_ROWS
+        self._rows = HANDED_ON if mean_row < least and near >= NEAR else LOOPED
+        if least <= mean_row <= most and self._step > 0:
+            self._rows = SHORT
 
         def work(part: int) -> tuple[Whole, float]:
-            lift(self.share, self.debts[part], 1.0 - self.damping, self._emphasis, *self._ends(part))
             return begin(
                 graph.offsets,
                 graph.targets,
                 weights,
                 self.damping,
+                1.0 - self.damping,
+                self._emphasis,
                 NO_START if start is None else start,
                 self.share,
                 self.paid,
                 self.debts[part],
+                self._rows,
                 self._step,
                 *self._ends(part),
             )
@@ -119,20 +117,19 @@ class Pushing:
         begun = crew.do(work)
         linked = sum(int(pages_of_part) for pages_of_part, _ in begun)
         self._given = float(linked if emphasis is None else emphasis[self.share > 0.0].sum())
-        least, most = SHORT_ROWS
-        self._short = self._step > 0 and not len(weights) and linked > 0 and least <= graph.links / linked <= most
+        unlinked = NO_PAGES if linked == pages else np.flatnonzero(self.share == 0.0).astype(np.int32)
+        self._dangling = np.split(unlinked, np.searchsorted(unlinked, self.cuts[1:-1]))  # for each thread
         self._whole = TRIED  # sweeps without a threshold that are left
         self._overpaid = 1.0
         self._most_paid = np.inf  # not known before it is needed
         self._least = np.inf
         self._left = 0.0  # what the last sweep left of the debts
-        self._settled = sum(total for _, total in begun)  # about the sum of y over pages with links
-        # At least the sum of all |r| and of what pages without links were paid:
-        self._held = (1.0 if start is None else 2.0) * pages
+        self.total = sum(total for _, total in begun)  # about the sum of y
+        self._slack = 0.0  # by how much rounding can have changed it
+        self._held = (1.0 if start is None else 2.0) * pages  # at least the sum of all |r|
         self.drift = 0.0  # the rounding of all debts, at most
         self._drift(2 * graph.links)
         self.debt = self._hand_over()  # the sum of |r|, and `_owed` of r, over pages with links
-        self._measured_sweep = -1
 
     def sweep(self) -> None:
         """Visits all pages once; those that owe more than the threshold pay."""
@@ -147,16 +144,17 @@ class Pushing:
                 self.share,
                 self.paid,
                 self.debts[part],
+                1.0 / self.damping,
                 1.0 - self._overpaid,
                 threshold,
-                self._short,
+                self._rows,
                 self._step,
                 *self._ends(part),
             )
 
         done = self.crew.do(work)
         pushed = sum(int(links) for links, _ in done)
-        self._settled += self._overpaid * sum(added for _, added in done)
+        self.total += sum(added for _, added in done)
         if self._whole:
             self._whole -= 1
         elif pushed > SPARING * graph.links:
@@ -178,9 +176,10 @@ class Pushing:
 
     def bound(self) -> float:
         """About the certified error of the current solution, never less, without rounding."""
-        self._measure()
+        if not self._slack <= SURE * self.total:
+            self._measure()
         return (
-            self.damping / (1 - self.damping) * (self.debt + abs(self._owed)) / self.total
+            self.damping / (1 - self.damping) * (self.debt + abs(self._owed)) / (self.total - self._slack)
             if self.debt <= self.total
             else np.inf
         )
@@ -189,41 +188,44 @@ class Pushing:
         """x = Gh with h = y N / |y|, a bound on |x - h|_1, and one on the rounding error of x; from the links if the
         error cannot be certified otherwise. Overwrites the vectors, so nothing can follow."""
         graph, pages = self.graph, self.graph.pages
-        self._measure()
-        scale = pages / self.total
-        moved = scale * (self.debt + abs(self._owed))
-        hidden = 2 * scale * self.drift + UNIT * (pages + 16) * (pages + moved)
-        is_certain = certified_error(self.damping, moved, hidden, pages) <= error
-        self.crew.do(
-            lambda part: close(
-                graph.offsets,
-                self.share,
-                self.paid,
-                self.debts[part],
-                1.0 / self.damping,
-                len(self.weights) > 0,
-                scale,
-                self._owed / pages if is_certain else np.nan,
-                self._emphasis,
-                *self._ends(part),
-            )
-        )
+        moved, hidden = self._known()
+        if not (is_certain := self._error(moved, hidden) <= error) and self.drift < np.inf:
+            self._measure()
+            moved, hidden = self._known()
+            is_certain = self._error(moved, hidden) <= error
         if is_certain:
+            scale, level = pages / self.total, self._owed / pages
+            self.crew.do(
+                lambda part: close(self.paid, self.debts[part], scale, level, self._emphasis, *self._ends(part))
+            )
             return self.paid, moved, hidden
         self.paid *= pages / self.paid.sum()
         self.links += graph.links
         emphasis = self._emphasis if len(self._emphasis) else None
         return one_iteration(graph, self.weights, self.damping, emphasis, self.paid, self.crew, self.debts)
 
+    def _known(self) -> tuple[float, float]:
+        """Bounds on |x - h|_1 and on the rounding error of x, if x comes from the debts."""
+        pages, scale = self.graph.pages, self.graph.pages / self.total
+        off = self._slack / (self.total - self._slack) if self._slack < self.total else np.inf
+        moved = scale * (self.debt + abs(self._owed)) * (1.0 + off)
+        return moved, 2 * scale * self.drift + (UNIT * (pages + 16) + off) * (pages + moved)
+
+    def _error(self, moved: float, hidden: float) -> float:
+        return certified_error(self.damping, moved, hidden, self.graph.pages)
+
     def _drift(self, links: int) -> None:
         """Adds what a sweep over so many links adds to the rounding of debts.
 
         No debt exceeds the sum of all |r| and payments to pages without links, which no payment increases. Over-paying
-        increases it, and weights are rounded themselves: then the error is certified from the links.
+        increases it, and weights are rounded themselves: then the error is certified from the links. What pages pay in
+        a sweep is at most this sum over 1 - d, and so is what is added to y.
         """
         if len(self.weights) or self._overpaid != 1.0:
-            self.drift = np.inf
-        self.drift += UNIT * ((links + self.graph.pages + 8 + self.crew.parts) * self._held + 8 * self.graph.pages)
+            self.drift = self._slack = np.inf
+        pages, gross = self.graph.pages, self._held / (1.0 - self.damping)
+        self.drift += UNIT * ((links + pages + 8 + self.crew.parts) * self._held + 4 * gross + 8 * pages)
+        self._slack += UNIT * ((pages + 8 + self.crew.parts) * (gross + self._held) + 8 * pages)
 
     def _pace(self, left: float) -> None:
         """Decides how much more than they owe pages pay, from what the last sweep left of the debts.
@@ -252,43 +254,35 @@ class Pushing:
         """Delivers the mail between threads, balances the debts, and returns |r|_1 over pages with links."""
 
         def deliver(part: int) -> tuple[float, float, float]:
+            debt = self.debts[part]
             for other, mail in enumerate(self.debts):
                 if other != part:
-                    collect(self.debts[part], mail, *self._ends(part))
-            return balance(self.share, self.debts[part], *self._ends(part))
+                    collect(debt, mail, *self._ends(part))
+            received, _ = settle(self._dangling[part], self.paid, debt)
+            return received, *balance(debt, *self._ends(part))
 
-        parts = self.crew.do(deliver)
-        self._owed, absolute, received = (float(sum(part[k] for part in parts)) for k in range(3))
-        self._held = absolute + received
-        self.total = self._settled + received
+        received, self._owed, absolute = (float(sum(sums)) for sums in zip(*self.crew.do(deliver), strict=True))
+        self.total += received
+        self._held = absolute
         if self._given <= 0.0 or abs(self._owed) <= UNBALANCED * absolute:
             return absolute
         level, self._owed = -self._owed / self._given, 0.0
+
+        def raise_all(part: int) -> tuple[float, float]:
+            debt = self.debts[part]
+            absolute = lift(debt, level, self._emphasis, *self._ends(part))
+            received, unowed = settle(self._dangling[part], self.paid, debt)
+            return received, absolute - unowed
+
+        received, absolute = (float(sum(sums)) for sums in zip(*self.crew.do(raise_all), strict=True))
+        self.total += received
         self._held += abs(level) * self.graph.pages
-        return sum(
-            self.crew.do(lambda part: lift(self.share, self.debts[part], level, self._emphasis, *self._ends(part)))
-        )
+        self._slack += UNIT * self.graph.pages * self._held
+        return max(absolute, 0.0)
 
     def _measure(self) -> None:
         """Computes the sum of y, of which only about is known after a sweep."""
-        if self._measured_sweep == self.sweeps:
-            return
-        self._measured_sweep = self.sweeps
-        received = self.total - self._settled
-        self.total = sum(
-            self.crew.do(
-                lambda part: sum_of(
-                    self.graph.offsets,
-                    self.share,
-                    self.paid,
-                    self.debts[part],
-                    1.0 / self.damping,
-                    len(self.weights) > 0,
-                    *self._ends(part),
-                )
-            )
-        )
-        self._settled = self.total - received
+        self.total, self._slack = float(self.paid.sum()), 0.0
 
     def _ends(self, part: int) -> tuple[int, int]:
         return int(self.cuts[part]), int(self.cuts[part + 1])
