@@ -28,6 +28,7 @@ from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
 from centime.processes.memory_limit import limit_memory
 from centime.search.path_terms import terms_of
+from centime.search.scanned_terms import TermScanner
 from centime.shard.message import pack
 from centime.store.folder import CrawlFolder
 from centime.store.versions.database import keeping_open
@@ -83,6 +84,7 @@ class Examining:
         self._catalogs: XmlCatalogs | None = None
         self._named: tuple[str, ...] = ()
         self._parts: dict[str, bytes | None] = {}
+        self._scanner = TermScanner()
 
     async def examine(self, task: Task, writer: asyncio.StreamWriter) -> None:
         """Examines a document, and sends what was found."""
@@ -96,7 +98,7 @@ class Examining:
     def examined(self, task: Task) -> Examined:
         """What is found in a document."""
         if task.body is not None:
-            return _with_terms(task, task.body)
+            return self._with_terms(task, task.body)
         body, content_type = self._read(self._stored(task))
         if task.xpath:
             return self._queried(task, body, content_type)
@@ -138,6 +140,15 @@ class Examining:
         found = [_written(one) for one in result[:MOST_FOUND]]
         return Examined(task.url, error=trouble, found=found, count=len(result))
 
+    def _with_terms(self, task: Task, body: bytes) -> Examined:
+        """The terms of a document; none if it is neither HTML nor XML."""
+        kind = kind_of(body, task.content_type)
+        if kind not in (PageKind.HTML, PageKind.XML):
+            return Examined(task.url)
+        root, trouble = tree_for(body, kind, task.content_type, task.url)
+        make = self._scanner.terms_of_html if kind is PageKind.HTML else terms_of
+        return Examined(task.url, terms=make(root, is_whole=not trouble).tobytes())
+
     def _held(self, url: str, public: str) -> bytes | None:
         """The newest stored body of a part, or the file that catalogs of this machine name; None if there is none."""
         body = self._stored_part(url)
@@ -153,15 +164,6 @@ class Examining:
             except CentimeError:
                 self._parts[url] = None
         return self._parts[url]
-
-
-def _with_terms(task: Task, body: bytes) -> Examined:
-    """The terms of a document; none if it is neither HTML nor XML."""
-    kind = kind_of(body, task.content_type)
-    if kind not in (PageKind.HTML, PageKind.XML):
-        return Examined(task.url)
-    root, trouble = tree_for(body, kind, task.content_type, task.url)
-    return Examined(task.url, terms=terms_of(root, is_whole=not trouble).tobytes())
 
 
 def tree_for(body: bytes, kind: PageKind, content_type: str, url: str) -> tuple[Any, str]:
