@@ -77,6 +77,30 @@ def test_all_text_types_of_arrow_and_several_batches_are_read() -> None:
         assert [link[:2] for link in labelled(as_graph(pa.table(columns)))] == [link[:2] for link in LINKS]
 
 
+class Pandas:
+    """A frame of pandas: only some of its columns are fit for Arrow, and their names may be numbers."""
+
+    loc = None
+
+    def __init__(self, columns: dict[Any, Any], index: list[Any] | None = None) -> None:
+        self.columns = list(columns)
+        self.index = index or list(range(len(columns)))
+        self.values = columns
+
+    def __getitem__(self, names: list[Any]) -> "Pandas":
+        return Pandas({name: self.values[name] for name in names})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return pa.table({str(name): self.values[name] for name in self.columns}).__arrow_c_stream__(requested_schema)
+
+
+def test_of_a_frame_only_the_columns_of_links_are_converted() -> None:
+    assert labelled(as_graph(Pandas(TEXT | {"odd": [1, "x", None]}))) == LINKS
+    assert labelled(as_graph(Pandas({0: [9], 1: [3], 2: [0.5]}), source=0, target=1, weight=2)) == [(9, 3, 0.5)]  # type: ignore[arg-type]
+    with pytest.raises(BadGraph, match="its columns are its rows, as those of a matrix"):
+        as_graph(Pandas({"a": [0, 1], "b": [1, 0]}, index=["a", "b"]))
+
+
 def test_a_mapping_is_columns_if_source_and_target_are_named() -> None:
     assert labelled(as_graph(TEXT, source="Source", target="Destination")) == LINKS
 
@@ -101,6 +125,8 @@ def test_without_pyarrow_a_data_frame_is_read_by_its_columns(monkeypatch: pytest
         ({"source": ["a"], "target": ["b"]}, {"source": "u"}, "no column 'u'; the columns are source, target"),
         ({"a": ["a"], "b": ["b"]}, {"source": "a"}, "give both columns"),
         ({"a": ["a"]}, {}, "needs two columns"),
+        ({"a": ["a"], "b": ["b"]}, {"source": "a", "target": "a"}, "source and target are the same column, 'a'"),
+        ({"a": ["a"], "b": ["b"]}, {"weight": "w"}, "no column 'w' of weights; the columns are a, b"),
         ({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())}, {}, "has no links"),
         ({"a": pa.array([2**64 - 1], pa.uint64()), "b": pa.array([1], pa.uint64())}, {}, "above 2\\^63 - 1"),
     ],

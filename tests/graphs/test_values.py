@@ -60,6 +60,14 @@ def test_numbers_without_gaps_need_no_names_and_others_stay_numbers() -> None:
     assert as_graph(np.array([[1, 2**64 - 1]], dtype=np.uint64)).label(1) == 2**64 - 1
 
 
+def test_a_page_is_found_by_any_number_that_equals_its_own() -> None:
+    for named in (as_graph([(5, 7), (7, 9)]), as_graph([(5.0, 7.0), (7.0, 9.0)]), as_graph([(5, 6), (6, 7)])):
+        assert [named.find(label) for label in (5, 5.0, np.int64(5), "5")] == [0] * 4
+        assert [named.find(label) for label in (5.5, float("nan"), float("inf"), None, "x", ())] == [None] * 6
+    named = as_graph([("7", "5"), ("a", "5")])
+    assert [named.find(label) for label in (5, "5", 0, 3)] == [1, 1, 0, None]  # by its name, otherwise by its place
+
+
 def test_keys_of_a_mapping_are_pages_even_without_links() -> None:
     named = as_graph({"lonely": []})
     assert (named.graph.pages, named.graph.links, named.label(0)) == (1, 0, "lonely")
@@ -82,11 +90,20 @@ def test_keys_of_a_mapping_are_pages_even_without_links() -> None:
         (np.eye(4), "scipy.sparse.csr_array"),
         (np.array([[0.5, 1.0]]), "whole numbers or text, not float64"),
         ((np.array([1]), np.array([1, 2])), "columns of the same length"),
+        (np.array([[0, np.inf]]), "whole numbers or text, not float64"),
+        (np.array([[0, 2.0**63]]), "whole numbers or text, not float64"),
+        (np.ma.array([[0, 1]], mask=[[0, 1]]), "masked"),
+        ([(None, "a")], "a page of the links is None"),
     ],
 )
 def test_what_is_no_list_of_links_gets_a_sentence(value: object, sentence: str) -> None:
     with pytest.raises(BadGraph, match=sentence):
         as_graph(value)
+
+
+def test_a_weight_that_is_named_is_there() -> None:
+    with pytest.raises(BadGraph, match="no edge of the graph has the attribute 'w'"):
+        as_graph(nx.DiGraph([("a", "b")]), weight="w")
 
 
 @pytest.mark.parametrize("value", ["links.csv", [("a", "b")], np.array([[0, 1]]), nx.DiGraph([("a", "b")])])

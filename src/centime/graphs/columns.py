@@ -24,10 +24,16 @@ def kind_of(kind: pa.DataType) -> str:
     return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else ""
 
 
-def check_kinds(where: str, columns: Sequence[str], kinds: Sequence[str]) -> None:
-    """Raises BadGraph unless both ends of a link are numbers, or both text."""
-    if kinds[0] != kinds[1] or kinds[0] == "":
-        raise BadGraph(f"{where}: the columns {columns[0]!r} and {columns[1]!r} must both be integers, or both text")
+def kind_of_ends(where: str, columns: Sequence[str], schema: pa.Schema) -> str:
+    """`numbers` if both ends of a link are numbers, `text` if both are text; BadGraph if they are anything else."""
+    types = [schema.field(column).type for column in columns[:2]]
+    kinds = {kind_of(one) for one in types}
+    if len(kinds) != 1 or "" in kinds:
+        raise BadGraph(
+            f"{where}: the columns {columns[0]!r} and {columns[1]!r} must both be integers, or both text, "
+            f"not {types[0]} and {types[1]}"
+        )
+    return kinds.pop()
 
 
 def check_filled(where: str, names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> None:

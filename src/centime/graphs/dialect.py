@@ -22,20 +22,10 @@ from centime.graphs.packed import TextFile
 from centime.model.errors import BadGraph
 
 NUMBER = re.compile(rb"[-+]?\.?[0-9][-+.0-9eE]*")
-SOURCES = {b"source", b"src", b"from", b"start", b"fromnode", b"fromnodeid", b"from_node", b"source_id", b"sourceid"}
-TARGETS = {
-    b"target",
-    b"tgt",
-    b"dst",
-    b"destination",
-    b"to",
-    b"end",
-    b"tonode",
-    b"tonodeid",
-    b"to_node",
-    b"target_id",
-    b"targetid",
-}
+SOURCES = {b"source", b"src", b"from", b"start", b"referring"}
+TARGETS = {b"target", b"tgt", b"dst", b"destination", b"to", b"end"}
+BETWEEN_WORDS = re.compile(rb"[\s_-]+")
+WHAT_IT_NAMES = re.compile(rb"(?<=.)(?:node|page|vertex)?(?:id|ur[il])?$")
 MARK = re.compile(rb"# centime: (names|numbers)(?: from ([0-9]))?, ([0-9]{1,10}) pages")
 
 
@@ -110,8 +100,13 @@ def _guess(found: list[Line], csv: bool) -> tuple[bool, bool]:
     return True, _is_heading(found[0].text)
 
 
+def heading_word(name: bytes) -> bytes:
+    """The word of a heading, without what else it says: `source` for "Source URL", `fromNodeId` is `from`."""
+    return WHAT_IT_NAMES.sub(b"", BETWEEN_WORDS.sub(b"", name.strip(b' "').lower()))
+
+
 def _is_heading(line: bytes) -> bool:
-    words = [word.strip(b'"') for word in re.split(rb"[ \t,]+", line.lower())]
+    words = [heading_word(word) for word in re.split(rb"[ \t,]+", line)]
     return len(words) in (2, 3) and words[0] in SOURCES and words[1] in TARGETS
 
 

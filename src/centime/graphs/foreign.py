@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from centime.graphs.files import read_named
+from centime.graphs.heading import WEIGHT
 from centime.graphs.names import NamedGraph
 from centime.graphs.tables import from_columns, from_table, is_table
 from centime.graphs.values import checked_weights, from_array, from_ends, from_mapping, from_pairs, names_of
@@ -25,7 +26,7 @@ from centime.model.graph import LARGEST_PAGE_COUNT, Graph, Weights, graph_from_l
 
 
 def as_graph(
-    thing: object, weight: str | None = "weight", *, source: str | None = None, target: str | None = None
+    thing: object, weight: str | None = WEIGHT, *, source: str | None = None, target: str | None = None
 ) -> NamedGraph:
     """Returns the graph of a file name, a data frame, pairs, a mapping, an array, or a graph of another library.
 
@@ -79,6 +80,8 @@ def networkx_links(graph: Any, weight: str | None) -> Graph:
         raise BadGraph("the graph has no pages")
     number = {node: page for page, node in enumerate(nodes)}
     edges = list(graph.edges(data=weight, default=1)) if weight is not None else [(*ends, 1) for ends in graph.edges()]
+    if weight not in (None, WEIGHT) and edges and not any(weight in data for *_, data in graph.edges(data=True)):
+        raise BadGraph(f"no edge of the graph has the attribute {weight!r}")
     sources = np.fromiter((number[edge[0]] for edge in edges), dtype=np.int32, count=len(edges))
     targets = np.fromiter((number[edge[1]] for edge in edges), dtype=np.int32, count=len(edges))
     try:
@@ -96,6 +99,8 @@ def _from_igraph(graph: Any, weight: str | None) -> NamedGraph:
     if not pages:
         raise BadGraph("the graph has no pages")
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    if weight not in (None, WEIGHT) and weight not in graph.es.attributes():
+        raise BadGraph(f"no edge of the graph has the attribute {weight!r}")
     values = graph.es[weight] if weight is not None and weight in graph.es.attributes() else [1.0] * len(ends)
     try:
         weights = np.array([1.0 if value is None else value for value in values], dtype=np.float64)

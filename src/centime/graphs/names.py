@@ -14,6 +14,8 @@ from centime.graphs.name_slots import KEY, LEAST_SLOTS, Bytes, Slots, empty_slot
 from centime.model.errors import BadGraph
 from centime.model.graph import LARGEST_PAGE_COUNT, Graph, Offsets, Targets
 
+LONGEST_NUMBER = 20  # digits of 64 bits
+
 
 class PageNames:
     """The name of each page, and the page of each name."""
@@ -93,7 +95,7 @@ class NamedGraph:
         """What users call a page: its name, or its number in the file."""
         return page + self.first if self.names is None else self.names.label(page)
 
-    def find(self, label: str | int) -> int | None:
+    def find(self, label: object) -> int | None:
         """The page that users call so, or None; a page with a name can also be called by its place."""
         return find_page(label, self.names, self.first, self.graph.pages)
 
@@ -121,16 +123,32 @@ class NamedGraph:
         return linked
 
 
-def find_page(label: str | int, names: PageNames | None, first: int, pages: int) -> int | None:
-    """The page that users call so among `pages` pages, which are numbered from `first` if they have no names."""
+def find_page(label: object, names: PageNames | None, first: int, pages: int) -> int | None:
+    """The page that users call so among `pages` pages, which are numbered from `first` if they have no names.
+
+    Whole numbers of any type are the same label, as in a dictionary. Other values that stood for pages are found by
+    their text, which is the name of the page.
+    """
+    whole = _whole_number(label)
     if isinstance(names, PageNumbers):
-        return names.find(str(label))
-    if names is not None and isinstance(label, str):
-        return names.find(label)
-    if isinstance(label, str) and not (label.isascii() and label.isdecimal()):
+        return names.find(str(label if whole is None else whole))
+    if names is not None:
+        page = names.find(str(label))
+        if page is not None or isinstance(label, str) or whole is None:
+            return page
+    if whole is None:
         return None
-    number = int(label) - (first if names is None else 0)
+    number = whole - (first if names is None else 0)
     return number if 0 <= number < pages else None
+
+
+def _whole_number(label: object) -> int | None:
+    """The whole number that a label is, or None; a text is one if it consists of digits."""
+    if isinstance(label, str):
+        return int(label) if label.isascii() and label.isdecimal() and len(label) <= LONGEST_NUMBER else None
+    if isinstance(label, float):
+        return int(label) if label.is_integer() else None
+    return int(label) if isinstance(label, int | np.integer) else None
 
 
 class NameTable:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from centime.graphs.columns import check_filled, check_kinds, kind_of, link_weights, number_names
+from centime.graphs.columns import check_filled, kind_of_ends, link_weights, number_names
 from centime.graphs.heading import choose_columns
 from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import NameTable, PageNames
@@ -43,9 +43,8 @@ class ParquetLinks:
             schema = file.schema_arrow
             self.columns = choose_columns(self.name, schema.names)
             self.pages, self.first = _declared(schema, PAGES_KEY), _declared(schema, FIRST_KEY) or 0
-            kinds = [kind_of(schema.field(column).type) for column in self.columns[:2]]
-        check_kinds(self.name, self.columns, kinds)
-        self.table = None if kinds[0] == "numbers" else NameTable() if known is None else known
+        kind = kind_of_ends(self.name, self.columns, schema)
+        self.table = None if kind == "numbers" else NameTable() if known is None else known
 
     def declared(self) -> Declared:
         """The number of pages and the first number, if the file or a list of names gives them."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from centime.graphs.heading import choose_columns
 from centime.graphs.names import NamedGraph, NameTable
 from centime.graphs.values import checked_weights, from_ends, from_numbers
 from centime.model.errors import BadGraph
@@ -39,16 +40,31 @@ def from_table(table: Any, source: str | None, target: str | None, weight: str |
     """The graph of a table with one link per row."""
     if is_lazy(table):
         table = table.collect()
+    if hasattr(table, "columns") and hasattr(table, "loc"):
+        table = _only_links(table, source, target, weight)
     streams = hasattr(table, "__arrow_c_stream__") or hasattr(table, "__dataframe__")
     if streams and find_spec("pyarrow") is not None:
         return _from_batches(_batches(table), source, target, weight)
     return from_columns({str(name): table[name] for name in table.columns}, source, target, weight)
 
 
+def _only_links(frame: Any, source: str | None, target: str | None, weight: str | None) -> Any:
+    """The columns of links of a frame of pandas, whose other columns need not be fit for Arrow."""
+    columns = {str(name): name for name in frame.columns}
+    if _is_matrix(frame):
+        raise BadGraph(f"{WHERE}: its columns are its rows, as those of a matrix; give scipy.sparse.csr_array(frame)")
+    chosen = choose_columns(WHERE, [str(name) for name in frame.columns], source, target, weight)
+    return frame[[columns[name] for name in chosen]]
+
+
+def _is_matrix(frame: Any) -> bool:
+    """Whether the rows of a frame are called as its columns are."""
+    columns = list(frame.columns)
+    return any(isinstance(name, str) for name in columns) and columns == list(frame.index)
+
+
 def from_columns(columns: dict[str, Any], source: str | None, target: str | None, weight: str | None) -> NamedGraph:
     """The graph of columns by name."""
-    from centime.graphs.heading import choose_columns
-
     chosen = [np.asarray(columns[name]) for name in choose_columns(WHERE, list(columns), source, target, weight)]
     for column in chosen[:2]:
         if column.dtype.kind not in "iuUSOT":
@@ -74,19 +90,17 @@ def _batches(table: Any) -> "Iterator[pa.RecordBatch]":
 def _from_batches(
     batches: "Iterator[pa.RecordBatch]", source: str | None, target: str | None, weight: str | None
 ) -> NamedGraph:
-    from centime.graphs.columns import check_filled, check_kinds, kind_of, link_weights, number_names
-    from centime.graphs.heading import choose_columns
+    from centime.graphs.columns import check_filled, kind_of_ends, link_weights, number_names
 
     names = NameTable()
     parts: list[tuple[Any, ...]] = []
-    rows, kinds = 0, [""]
+    rows, kind = 0, ""
     for batch in batches:
         chosen = choose_columns(WHERE, batch.schema.names, source, target, weight)
-        kinds = [kind_of(batch.schema.field(column).type) for column in chosen[:2]]
-        check_kinds(WHERE, chosen, kinds)
+        kind = kind_of_ends(WHERE, chosen, batch.schema)
         columns = [batch.column(batch.schema.get_field_index(column)) for column in chosen]
         check_filled(WHERE, chosen, columns, rows)
-        if kinds[0] == "text":
+        if kind == "text":
             ends = number_names(WHERE, names, columns[0], columns[1], rows)
         else:
             ends = (_whole(columns[0], rows), _whole(columns[1], rows))
@@ -96,7 +110,7 @@ def _from_batches(
         raise BadGraph(f"{WHERE} has no links")
     sources, targets, *weights = (np.concatenate(column) for column in zip(*parts, strict=True))
     counts = checked_weights(weights[0], str) if weights else None
-    if kinds[0] == "text":
+    if kind == "text":
         return NamedGraph(graph_from_links(len(names), sources, targets, counts), names.names())
     return from_numbers(sources, targets, counts, np.empty(0, dtype=np.int64))
 

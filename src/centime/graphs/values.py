@@ -22,6 +22,8 @@ from centime.graphs.names import NamedGraph, PageNames, PageNumbers
 from centime.model.errors import BadGraph
 from centime.model.graph import Weights, graph_from_links
 
+LARGEST_EXACT = 2**53 - 1  # beyond it, floating point has not every whole number
+
 Ends = npt.NDArray[np.int64]
 
 
@@ -59,15 +61,14 @@ def from_mapping(rows: Mapping[Any, Any]) -> NamedGraph:
 
 def from_array(links: npt.NDArray[Any]) -> NamedGraph:
     """The graph of an array with a row for each link."""
+    if np.ma.is_masked(links):
+        raise BadGraph("an array of links must have all its values, and some of this one are masked")
     if links.ndim != 2 or links.shape[1] not in (2, 3):
         raise BadGraph(
             "an array of links has two or three columns: source, target and weight; "
             f"the shape of this one is {links.shape}; for a matrix give scipy.sparse.csr_array(matrix)"
         )
-    if links.dtype.kind == "f" and (links[:, :2] == np.trunc(links[:, :2])).all():
-        pages = links[:, :2].astype(np.int64)
-        return from_ends(pages[:, 0], pages[:, 1], links[:, 2] if links.shape[1] == 3 else None)
-    if links.dtype.kind not in "iuUSO":
+    if links.dtype.kind not in "iuUSO" and not (links.dtype.kind == "f" and _exact(links[:, :2])):
         raise BadGraph(f"the pages of an array of links must be whole numbers or text, not {links.dtype}")
     return from_ends(links[:, 0], links[:, 1], links[:, 2] if links.shape[1] == 3 else None)
 
@@ -95,6 +96,8 @@ def from_ends(
             number.setdefault(page, len(number))
     except TypeError as unhashable:
         raise BadGraph(f"a page must be a number, text or another hashable value: {unhashable}") from None
+    if None in number:
+        raise BadGraph("a page of the links is None; a page must be a number, text or another hashable value")
     starts, stops = (
         np.fromiter((number[page] for page in column), dtype=np.int64, count=len(column)) for column in columns[:2]
     )
@@ -153,13 +156,27 @@ def _weights(values: Sequence[Any] | npt.NDArray[Any]) -> Weights | None:
 
 
 def _whole_numbers(values: Sequence[Any] | npt.NDArray[Any]) -> Ends | None:
-    """The values as numbers of 64 bits; None if one of them is something else."""
-    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
-        small = values.dtype.kind == "i" or (values.dtype.kind == "u" and not (values > np.uint64(2**63 - 1)).any())
-        return values.astype(np.int64) if small else None
-    if not all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values):
+    """The values as numbers of 64 bits; None if one of them is something else. Data frames make floating point of whole
+    numbers: without a fraction, it is a whole number here too.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        return None if values.dtype.kind == "u" and (values > np.uint64(2**63 - 1)).any() else values.astype(np.int64)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return values.astype(np.int64) if _exact(values) else None
+    if (isinstance(values, np.ndarray) and values.dtype.kind != "O") or not all(map(_is_whole, values)):
         return None
     try:
-        return np.array(values, dtype=np.int64)
+        return np.array([int(value) for value in values], dtype=np.int64)
     except OverflowError:
         return None
+
+
+def _exact(values: npt.NDArray[np.floating[Any]]) -> bool:
+    """Whether floating point stands for whole numbers; an infinite one has no fraction either."""
+    return bool(((values == np.trunc(values)) & (np.abs(values) <= LARGEST_EXACT)).all())
+
+
+def _is_whole(value: object) -> bool:
+    if isinstance(value, float):
+        return value.is_integer() and abs(value) <= LARGEST_EXACT
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -103,7 +103,7 @@ class Ranking:
             yield RankedPage(self.named.label(page), float(self.scores[page]))
 
     def __contains__(self, page: object) -> bool:
-        return isinstance(page, str | int) and self.named.find(page) is not None
+        return self.named.find(page) is not None
 
     def __getitem__(self, page: Page) -> float:
         number = self.named.find(page)

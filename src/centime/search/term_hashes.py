@@ -129,5 +129,3 @@ def _is_digit(data: Bytes, at: Whole) -> bool | np.bool_:
 def is_white(data: Bytes, at: Whole) -> bool | np.bool_:
     """Whether a byte is white space of XML."""
     return bool(data[at] == 32) or bool(data[at] == 9) or bool(data[at] == 10) or bool(data[at] == 13)
-
-

@@ -2,8 +2,8 @@
 
 It knows documents in UTF-8 that a parser has found well formed and that have no document type, and trees of HTML as
 libxml2 writes them as XML. In the latter, names are what pages write: they may hold quotation marks and `<`, but no
-space, no `/`, no `>`, and `=` only in front; they have no prefixes, and no line ends are to be normalized. It is linear,
-keeps nothing but the open elements, and returns whether it understood everything.
+space, no `/`, no `>`, and `=` only in front; they have no prefixes, and no line ends are to be normalized. It is
+linear, keeps nothing but the open elements, and returns whether it understood everything.
 """
 
 import numpy as np
@@ -98,7 +98,7 @@ def _open(
         at += 1
     stop = np.int64(at)
     begin = _local(data, begin, stop, is_html)
-    if begin == stop or begin == _UNKNOWN:
+    if begin in (stop, _UNKNOWN):
         return _UNKNOWN
     path = folded(mixed(0, PATH) if depth == 1 else mixed(stack[_PATH, depth - 1], 0), data, begin, stop)
     stack[_BEGIN, depth], stack[_STOP, depth], stack[_PATH, depth], stack[_HAS_CHILDREN, depth] = begin, stop, path, 0
@@ -147,9 +147,7 @@ def _read_attribute(
         add(of_element, found, scratch)
         add(named(ATTRIBUTE, data, name, name_end), found, scratch)
     if scratch[_CHARACTERS] <= LONGEST_VALUE:
-        value = folded(
-            mixed(named(ATTRIBUTE_VALUE, data, name, name_end), 0), data, end, end + scratch[_SIZE]
-        )
+        value = folded(mixed(named(ATTRIBUTE_VALUE, data, name, name_end), 0), data, end, end + scratch[_SIZE])
         if _is_new(value, recent):
             add(value, found, scratch)
             add_number(data, ATTRIBUTE, name, name_end, end, end + scratch[_SIZE], found, scratch)

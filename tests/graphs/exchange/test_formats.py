@@ -49,6 +49,22 @@ def test_a_column_of_weights_and_an_edge_list_are_still_what_they_were(tmp_path:
     assert named_links(read_named(tmp_path / "c.csv")) == [("a", "b", 1.0)]
 
 
+@pytest.mark.parametrize(
+    "heading", ["Source URL,Target URL", "source_id,targetId", "From,To", "Anchor,Referring page URL,Target URL"]
+)
+def test_a_heading_may_say_more_than_source_and_target(tmp_path: Path, heading: str) -> None:
+    anchor = "x," * heading.startswith("Anchor")
+    (tmp_path / "x.csv").write_text(f"{heading}\n{anchor}a,b\n{anchor}b,c\n")
+    assert named_links(read_named(tmp_path / "x.csv")) == [("a", "b", 1.0), ("b", "c", 1.0)]
+
+
+def test_vertices_of_pajek_may_only_be_counted(tmp_path: Path) -> None:
+    (tmp_path / "x.net").write_text('*Vertices 4\n1 "3"\n*Arcs\n1 2\n3 4\n*Partition p\n1\n')
+    named = read_named(tmp_path / "x.net")
+    assert named_links(named) == [("3", "2", 1.0), ("vertex 3", "4", 1.0)]
+    assert named.graph.pages == 4
+
+
 def test_lists_of_pajek_have_a_source_and_its_targets(tmp_path: Path) -> None:
     (tmp_path / "x.net").write_text('% c\n*Vertices 3\n1 "a"\n2 b\n3\n*Arcslist\n1 2 3\n*Arcs\n2 9\n')
     assert named_links(read_named(tmp_path / "x.net")) == [("a", "3", 1.0), ("a", "b", 1.0), ("b", "9", 1.0)]
@@ -103,6 +119,9 @@ def test_a_label_of_gml_may_have_several_lines_and_entities(tmp_path: Path) -> N
         ("x.csv", "Source,Anchor,Destination\n\udcff,b,c\n", "line 2: the line is not UTF-8"),
         ("x.net", "1 2\n", "line 1: expected \\*Vertices"),
         ("x.net", "*arcs\n1\n", "line 2: expected two vertices"),
+        ("x.net", "*Vertices 2\n*Matrix\n0 1\n", "line 2: \\*Matrix is not read"),
+        ("x.net", "*Vertices 2\n1 a\n2 a\n", "line 3: two vertices are called 'a'"),
+        ("x.net", "*Vertices 99999999999\n", "line 1: more than 10000000 vertices are counted"),
         ("x.graphml", "<graphml>\n<graph>\n</x>", "line 3: mismatched tag"),
         ("x.graphml", "<graphml>\n<graph><edge source='a'/></graph></graphml>", "line 2: a page has no name"),
         ("x.graphml", "<!DOCTYPE a [<!ENTITY b 'c'>]><graphml/>", "line 1: a document type is not read"),

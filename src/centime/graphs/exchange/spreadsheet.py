@@ -8,7 +8,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from centime.graphs.dialect import NUMBER, SOURCES, TARGETS
+from centime.graphs.dialect import NUMBER, SOURCES, TARGETS, heading_word
 from centime.graphs.exchange.named_links import Edge, text_lines, weight_of
 from centime.graphs.heading import choose_columns
 from centime.graphs.packed import TextFile
@@ -25,10 +25,11 @@ def has_named_columns(path: Path) -> bool:
     lines = TextFile(path).lines()
     first, second = (next(lines, b"").decode("utf-8", "replace").strip("\r\n") for _ in range(2))
     separator = _separator(first)
-    words = [word.strip(' "').lower().encode() for word in first.split(separator)]
+    words = [heading_word(word.encode()) for word in first.split(separator)]
     if not (SOURCES.intersection(words) and TARGETS.intersection(words)):
         return False
     ordered = separator != ";" and words[0] in SOURCES and words[1] in TARGETS
+    ordered = ordered and not any(" " in word.strip() for word in first.split(separator)[:2])
     last = second.rpartition(separator)[2]
     return not ordered or len(words) > 3 or (len(words) == 3 and NUMBER.fullmatch(last.strip().encode()) is None)
 
