@@ -1,4 +1,6 @@
-"""The terms of XML that a pass over its bytes finds are those of the tree in which XPaths are evaluated."""
+"""The terms that a pass over the bytes of XML, or of HTML as libxml2 writes it, finds are those of the tree in which
+XPaths are evaluated.
+"""
 
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from centime.model.outcome import PageKind
 from centime.parse.tree import whole_tree_of
+from centime.search import scanned_terms
 from centime.search.path_terms import terms_of
 from centime.search.scanned_terms import MOST_DEPTH, TermScanner
 
@@ -88,3 +91,68 @@ OTHERS = [
 @pytest.mark.parametrize("body", OTHERS, ids=range(len(OTHERS)))
 def test_other_documents_are_left_to_the_process_that_examines_them(body: str) -> None:
     assert SCANNER.terms(body.encode()) is None
+
+
+PIECES = [
+    *["<div>", "</div>", "<p class=a>", "<br/>", "<a href='x?a=1&b=2#c'>", "</a>", '<IMG ALT="1 < 2">', "<table><td>"],
+    *[
+        "<script>if (a < b && c) {}</script>",
+        "<style>a > b {}</style>",
+        "<textarea>\n<b>",
+        "<svg xlink:href=#a>",
+        "<x:y>",
+    ],
+    *[
+        "<!-- a -- b -->",
+        "<!doctype html>",
+        "<?php a ?>",
+        "<![CDATA[x]]>",
+        "&nbsp;",
+        "&lt;",
+        "&#0;",
+        "&#128;",
+        "&amp;lt;",
+    ],
+    *[
+        "<p a\"b='c'>",
+        "<p a<b=1>",
+        "<p =a>",
+        "<p a:b=1 xmlns=u>",
+        "<p data-n=' 7.5\n'>",
+        '<p a="x\'y">',
+        "<p a='x\"y'>",
+    ],
+    *[
+        "text",
+        "7",
+        " -1.50 ",
+        "\n",
+        "\r\n",
+        "\x0b",
+        "é" * 64,
+        "x" * 65,
+        "]]>",
+        "<a href=\"<!--#include virtual='a'-->\">",
+    ],
+]
+DOCTYPE = (
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">'
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12), st.sampled_from(["", DOCTYPE]))
+@example(["<a name=1 lang=de>"], DOCTYPE)
+@example(["<a href=\"<!--#include virtual='a'-->\">"], "")
+def test_the_terms_of_html_are_those_of_its_tree(pieces: list[str], head: str) -> None:
+    body = (head + "".join(pieces)).encode("utf-8", "replace")
+    root, trouble = whole_tree_of(body, PageKind.HTML, "utf-8")
+    expected = terms_of(root, is_whole=not trouble)
+    assert np.array_equal(SCANNER.terms_of_html(root, is_whole=not trouble), expected), body
+
+
+def test_most_pages_are_read_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanned_terms, "terms_of", None)
+    body = "<p class=a>b <a href='x?a=1&amp;b=2'>c</a><br><script>if (a < b) {}</script><svg viewBox='0 0 1 1'/>é&nbsp;"
+    root, _ = whole_tree_of((DOCTYPE + body).encode(), PageKind.HTML, "utf-8")
+    assert len(SCANNER.terms_of_html(root, is_whole=True)) > 20
