@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # Tests of packages, and packages that nothing of ours imports or that are compiled to machine code: without bytecode.
 UNUSED := /tests?/|/site-packages/(apprise|fontTools|mypy|mypyc|pip|pydantic|setuptools|pygments/lexers|twisted/(conch|mail|names|words))/
 SECONDS ?= 120
-# In these folders lie the tests of kernels over arrays, which run with the bounds of arrays checked (make test-long);
+# In these folders lie the tests of kernels over arrays, which run with the bounds of arrays checked (make test-bounds);
 # in the files after them no kernel is tested.
 BOUNDED := tests/parse tests/store tests/frontier tests/refresh tests/graphs
 PLAIN := tests/parse/test_css.py tests/store/versions tests/store/test_upgrade.py tests/store/archives
@@ -31,7 +31,7 @@ GRAPH ?= $(wildcard ../shared/data/cnr-2000.graph)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve package lock clean
+.PHONY: help demo test tests test-bounds test-long test-kernels test-fast fuzz check lint docs faults bench bench-rank bench-crawl bench-replay bench-refresh bench-changes bench-warehouse bench-cluster bench-serve package lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -40,17 +40,19 @@ demo: $(INSTALLED) ## set up, crawl a simulated web, show what was found beside 
 	$(BIN)/centime demo --out demo
 
 # At once: together they take less time.
-test: $(READY) ## set up, check and test: all but what make test-long runs
+test: $(READY) ## set up, check and test: all but what make test-bounds and test-long run
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
 tests: $(READY)
 	$(PYTEST) -m "not long" $(TESTS)
 
-test-long: $(READY) ## kernels with the bounds of arrays checked, more simulated faults, real kills, experiments: the second step of CI
+test-long: $(READY) ## more simulated faults, real kills, experiments: every night
 	$(PYTEST) -m long $(LONG)
+
+test-bounds: $(READY) ## the tests of kernels over arrays, with the bounds of arrays checked: the second step of CI
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m "not long" $(BOUNDED) $(addprefix --ignore=,$(PLAIN))
 
-test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: the third step of CI
+test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: every night
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not compiled" --cov --cov-report=term tests/ledger tests/model
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from typer import testing
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from centime.model.kernel import compile_at_once
 from tests.forked_children import fork_children, start_children
@@ -22,7 +25,7 @@ from tests.rewritten_once import rewrite_own_share
 if TYPE_CHECKING:
     from tests.cluster.crawled import Crawled
 
-settings.register_profile("ci", derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("ci")
 # Hypothesis also draws constants that it finds in the modules that are loaded, so examples would depend on which tests
@@ -135,10 +138,30 @@ SLOW = (  # these start processes, serve HTTP, compile much or run for long: `ma
 # These come first, so that no process is left alone with them at the end.
 LONG = ("test_documents.py", "cli/", "crawl/")
 
+# The files of a group run in one process, one after the other: what they share takes seconds to make.
+GROUPS = (
+    ("cluster/test_local.py", "cluster/report/test_parts.py", "serve/test_browser.py", "serve/test_partitions.py"),
+    ("crawl/report/",),
+    ("crawl/sites/",),
+)
+
+
+class _ByGroup(LoadFileScheduling):
+    """Gives a process one file after the other, and those of a group at once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        place = nodeid.partition("::")[0].removeprefix("tests/")
+        return next((group[0] for group in GROUPS if place.startswith(group)), place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    return _ByGroup(config, log)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuses names in the lists above that no file has: a test that moved would become quick unnoticed."""
-    missing = [name for name in (*SLOW, *LONG) if not any(Path(__file__).parent.glob(f"{name}*"))]
+    missing = [name for name in (*SLOW, *LONG, *chain(*GROUPS)) if not any(Path(__file__).parent.glob(f"{name}*"))]
     if missing:
         raise pytest.UsageError(f"tests/conftest.py names what is not there: {', '.join(missing)}")
     config.pluginmanager.register(_Files())

@@ -70,6 +70,7 @@ def as_graph(
 
 
 def _from_networkx(graph: Any, weight: str | None) -> NamedGraph:
+    _check_attribute(weight, (name for *_, data in graph.edges(data=True) for name in data), graph.number_of_edges())
     return NamedGraph(networkx_links(graph, weight), names_of(list(graph.nodes)))
 
 
@@ -80,8 +81,6 @@ def networkx_links(graph: Any, weight: str | None) -> Graph:
         raise BadGraph("the graph has no pages")
     number = {node: page for page, node in enumerate(nodes)}
     edges = list(graph.edges(data=weight, default=1)) if weight is not None else [(*ends, 1) for ends in graph.edges()]
-    if weight not in (None, WEIGHT) and edges and not any(weight in data for *_, data in graph.edges(data=True)):
-        raise BadGraph(f"no edge of the graph has the attribute {weight!r}")
     sources = np.fromiter((number[edge[0]] for edge in edges), dtype=np.int32, count=len(edges))
     targets = np.fromiter((number[edge[1]] for edge in edges), dtype=np.int32, count=len(edges))
     try:
@@ -99,8 +98,7 @@ def _from_igraph(graph: Any, weight: str | None) -> NamedGraph:
     if not pages:
         raise BadGraph("the graph has no pages")
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    if weight not in (None, WEIGHT) and weight not in graph.es.attributes():
-        raise BadGraph(f"no edge of the graph has the attribute {weight!r}")
+    _check_attribute(weight, graph.es.attributes(), len(ends))
     values = graph.es[weight] if weight is not None and weight in graph.es.attributes() else [1.0] * len(ends)
     try:
         weights = np.array([1.0 if value is None else value for value in values], dtype=np.float64)
@@ -109,6 +107,12 @@ def _from_igraph(graph: Any, weight: str | None) -> NamedGraph:
     checked_weights(weights, lambda edge: f"edge {edge}")
     names = names_of(graph.vs["name"]) if "name" in graph.vs.attributes() else None
     return NamedGraph(_links(pages, ends[:, 0], ends[:, 1], weights, graph.is_directed()), names)
+
+
+def _check_attribute(weight: str | None, names: Iterable[str], edges: int) -> None:
+    """Refuses an attribute for weights that the caller names and that no edge has."""
+    if weight not in (None, WEIGHT) and edges and weight not in names:
+        raise BadGraph(f"no edge of the graph has the attribute {weight!r}")
 
 
 def _links(pages: int, sources: Any, targets: Any, weights: Weights, directed: bool) -> Graph:
