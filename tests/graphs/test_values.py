@@ -92,7 +92,7 @@ def test_keys_of_a_mapping_are_pages_even_without_links() -> None:
         ((np.array([1]), np.array([1, 2])), "columns of the same length"),
         (np.array([[0, np.inf]]), "whole numbers or text, not float64"),
         (np.array([[0, 2.0**63]]), "whole numbers or text, not float64"),
-        (np.ma.array([[0, 1]], mask=[[0, 1]]), "masked"),
+        (np.ma.array([[0, 1]], mask=[[False, True]]), "masked"),
         ([(None, "a")], "a page of the links is None"),
     ],
 )

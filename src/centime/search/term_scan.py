@@ -53,7 +53,8 @@ def scan_terms(
     Behind the document, `data` has ROOM. `found` has room for seven terms of each `<` and five of each `=`; `recent`
     has a power of two of places, all -1.
     """
-    at, depth = np.int64(0), np.int64(0)
+    at: Whole = np.int64(0)
+    depth = np.int64(0)
     while at < end:
         if data[at] != _LESS:
             if stack[_HAS_CHILDREN, depth]:
@@ -92,7 +93,7 @@ def _open(
     scratch: Scratch,
 ) -> Whole:  # fmt: skip
     """Puts an element on the stack, and adds its terms; returns where its tag ends."""
-    begin = np.int64(at) + 1
+    begin: Whole = np.int64(at) + 1
     at = begin
     while at < end and not is_white(data, at) and data[at] != _SLASH and data[at] != _GREATER:
         at += 1
@@ -126,7 +127,7 @@ def _read_attribute(
     found: Scratch, scratch: Scratch,
 ) -> Whole:  # fmt: skip
     """Adds the terms of an attribute; returns where it ends."""
-    name = np.int64(at)
+    name: Whole = np.int64(at)
     at = name + 1
     while at < end and not is_white(data, at) and data[at] != _EQUALS:
         at += 1
@@ -187,7 +188,7 @@ def _read_value(data: Bytes, at: Whole, end: Whole, closing: Whole, is_html: boo
     at = np.int64(at)
     in_attribute = closing != _LESS
     while at < end and data[at] != closing:
-        byte = data[at]
+        byte: Whole = np.int64(data[at])
         if byte == _AMPERSAND:
             at = _read_reference(data, at + 1, end, scratch)
             if at == _UNKNOWN:
