@@ -135,7 +135,7 @@ def _read_attribute(
     while at < end and data[at] != _QUOTE and data[at] != _APOSTROPHE:
         at += 1
     scratch[_SIZE] = scratch[_CHARACTERS] = 0
-    at = _read_value(data, at + 1, end, data[at], is_html, scratch)
+    at = _read_value(data, at + 1, end, np.int64(data[at]), is_html, scratch)
     if at == _UNKNOWN or at >= end:
         return _UNKNOWN
     if not is_html and _declares_namespace(data, name, name_end):
