@@ -1,4 +1,5 @@
 from itertools import count
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from centime.change.look import Look
 from centime.change.noise import QUIET_READS
 from centime.change.reading import Verdict
+from centime.change.rule import WHOLE
 from centime.parse.scan import words_of
 from tests.change.reads import Host, page
 
@@ -78,6 +80,24 @@ def test_a_banner_that_comes_and_goes_is_volatile() -> None:
 
     verdicts = [[host.read(one, write) for one in range(6)] for _ in range(6)]
     assert Verdict.CHANGED not in verdicts[-1]
+
+
+def test_a_rule_that_pages_contradicted_for_a_while_is_believed_again_when_they_confirm_it() -> None:
+    host, random, pages = Host(), Random(1), range(8)
+
+    def write() -> str:
+        return page("text") + ("<div class=consent><p>We use cookies.</p></div>" if next(turns) else "")
+
+    told = []
+    for turn in range(36):
+        told.append(0)
+        for number in pages:
+            # at first the banner stays for two reads, so that no page differs twice in a row; one twin read shows it
+            shown = (turn // 2 + number) % 2 if turn < 15 else random.random() < 0.5
+            turns = iter([shown, shown != (turn == 2 and number == 0)])
+            told[-1] += host.read(number, write) is Verdict.CHANGED
+    assert any(rule.kind == WHOLE for rule in host.noise.rules)
+    assert sum(told[-10:]) == 0
 
 
 def test_wrapping_a_page_in_other_elements_is_markup() -> None:

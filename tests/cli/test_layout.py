@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from centime.cli.figure import label, shown
-from centime.cli.layout import fact_lines, table_lines
+from centime.cli.layout import MOST_PADDED, fact_lines, table_lines
 
 URLS = st.text("abcdefgh-/.", min_size=1, max_size=70).map(lambda text: f"https://{text}")
 VALUES = st.none() | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False) | st.text("abc de", max_size=120)
@@ -40,6 +40,19 @@ def test_no_line_is_wider_than_the_terminal_and_every_identity_is_whole(
 @given(ROWS)
 def test_a_table_with_room_has_a_line_for_each_row(rows: list[Mapping[str, object]]) -> None:
     assert len(list(table_lines("rows", rows, 10_000))) == 2 + len(rows)
+
+
+def test_in_a_pipe_a_very_long_url_widens_its_own_line_alone() -> None:
+    long = "https://a.example/" + "x" * 3_000
+    urls = ["https://a.example/", "https://a.example/" + "y" * (MOST_PADDED - 18), long]
+    lines = [
+        line for line, _ in table_lines("urls", [{"url": url, "links": 7, "why": "length"} for url in urls], 10_000)
+    ]
+    assert [len(line) for line in lines[1:4]] == [
+        MOST_PADDED + len("  links  why"),
+        *[MOST_PADDED + len("  links  length")] * 2,
+    ]
+    assert lines[4] == f"{long}      7  length"
 
 
 def lines_of(rows: list[dict[str, object]], width: int) -> list[str]:

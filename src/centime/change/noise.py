@@ -332,14 +332,16 @@ class Noise(msgspec.Struct, array_like=True):
     # ---- what rules hide
 
     def _weigh(self, before: PageState, seen: Seen) -> None:
-        """Counts how often rules hide something new; ends those that have not for QUIET_READS reads."""
+        """Counts how often rules hide something new; ends those that have not for QUIET_READS reads.
+
+        What is reported as a change counts too, unless a twin read has shown that it stays: a rule that is not
+        believed would else be believed less with every still read, and never again.
+        """
         hides = before.hides()
         for key, history in before.veiled_histories().items():
             stirred = key in seen.stirred
-            surprising = key in seen.surprises
-            if not surprising or seen.twin or history == FRESH:
-                differed = stirred and not (surprising and seen.twin)
-                self.evidence.setdefault(key, Evidence()).add(history, differed=differed)
+            differed = stirred and not (seen.twin and key in seen.surprises)
+            self.evidence.setdefault(key, Evidence()).add(history, differed=differed)
             if stirred:
                 self.quiet[key] = 0
             elif hides[key]:

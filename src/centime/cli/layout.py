@@ -4,6 +4,9 @@ A table that is too wide gives way in this order: empty columns are left out alw
 other; what identifies a row (its URL, host or name) gets a line of its own above the other columns; long texts are
 wrapped in their columns; the row becomes lines of names and values. A URL that is longer than the terminal is wide is
 one line all the same, so that it can be selected: the terminal folds it.
+
+A text that is longer than MOST_PADDED moves what follows it in its own line and in no other: in a pipe, one URL of
+3 000 characters would put as many blanks into every line.
 """
 
 import re
@@ -19,6 +22,7 @@ Line = tuple[str, str]  # text and style
 IDENTITIES = ("url", "page", "host", "link", "name", "setting", "budget")
 BETWEEN = "  "
 LEAST_TEXT = 12  # characters of a column in which texts are wrapped
+MOST_PADDED = 160  # characters to which the texts of a column are padded
 NOTHING = ("", "-")  # how a value that is not there is shown
 AMOUNT = re.compile(rf"(\S*\d) ({'|'.join(UNITS)})(?![^\s,;.)])")
 HEADING, IDENTITY = "bold", "cyan"
@@ -68,8 +72,10 @@ class _Column:
         self.measure()
 
     def measure(self) -> None:
-        """Finds the width of the widest line."""
-        self.width = max(_width(line) for lines in (self.heading, *self.cells) for line in lines)
+        """Finds the width of the widest line, and that to which all are padded."""
+        widths = [_width(line) for lines in (self.heading, *self.cells) for line in lines]
+        self.width = max(widths)
+        self.padded = max((width for width in widths if width <= MOST_PADDED), default=0)
 
     def break_heading(self) -> None:
         """Puts the words of the heading below each other, as far as the cells are not wider."""
@@ -83,9 +89,9 @@ class _Column:
         self.measure()
 
     def placed(self, lines: Sequence[str], number: int) -> str:
-        """One line of a cell, as wide as the column."""
+        """One line of a cell, as wide as the column unless it is too long."""
         text = lines[number] if 0 <= number < len(lines) else ""
-        return _padded(text, self.width, left=self.is_text)
+        return _padded(text, self.padded, left=self.is_text)
 
 
 def _narrow(columns: Sequence[_Column], width: int) -> None:

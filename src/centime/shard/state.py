@@ -36,7 +36,7 @@ from centime.store.link_rows import DiskRows
 LEASE_SECONDS = 600.0
 LEASES_WITHOUT_DELAY = 16  # of one host at a time, if the delay is 0
 COUNTERS = ("wire_bytes", "late_visits", "read_count", "since_advance", "refreshed_until")
-RULES = 3  # a new number whenever the same frames would lease other pages; 0: before there were numbers
+RULES = 4  # a new number whenever the same frames would lease other pages; 0: before there were numbers
 FILLED = 0.95  # of the known pages were visited: the first fill of a crawl is over
 
 
