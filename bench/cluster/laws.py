@@ -6,6 +6,7 @@ money         every unit of every partition is accounted for, proxies and channe
 certificate   the certificate of reports of any moments is at least the true error
 politeness    no host is contacted twice within its delay, and no address, whoever contacts it
 ownership     every page is in the partition that owns it
+weights       the shares of a row are by whether both ends of a link have one host name, wherever they are
 needs         what pages need is known to its owner, when nothing is on its way, and nothing has paid it
 """
 
@@ -15,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bench.cluster.node import ADDRESS_DELAY, DELAY, Node, address_of
+from bench.cluster.node import ADDRESS_DELAY, DELAY, INTERNAL, Node, address_of
 from bench.cluster.web import Web
 from centime.cluster.message import Sent
 from centime.ledger.accounts import PROXY
 from centime.ledger.certificate import Report, certified
 from centime.ledger.payment import CLASS_MASK, KIND, PAID, RECEIVED
-from centime.model.address import host_of
+from centime.model.address import host_of, name_of
 from centime.model.errors import CentimeError
 from centime.shard.transfers.batch import chain_of, unpack_batch, unpack_entries
 from centime.shard.transfers.exchanging import transfers_of
@@ -45,6 +46,7 @@ class Seen:
     emphasis: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int64]
     targets: npt.NDArray[np.uint64]
+    shares: npt.NDArray[np.float64]
 
 
 def seen(node: Node) -> Seen:
@@ -65,6 +67,7 @@ def seen(node: Node) -> Seen:
         books.emphasis[books.marks[:count, KIND] & CLASS_MASK],
         rows.lengths,
         targets,
+        rows.shares() if len(rows.weights) else np.repeat(1.0 / np.maximum(1, rows.lengths), rows.lengths),
     )
 
 
@@ -79,7 +82,7 @@ class Together:
         self.emphasis = np.concatenate([one.emphasis for one in cut])
         lengths = np.concatenate([one.lengths for one in cut])
         self.sources = np.repeat(np.arange(len(self.names)), lengths)
-        self.shares = damping * (1.0 / np.maximum(1, lengths))[self.sources]
+        self.shares = damping * np.concatenate([one.shares for one in cut])
         targets = np.concatenate([one.targets for one in cut])
         places = np.minimum(np.searchsorted(self.names[self.order], targets), max(0, len(self.names) - 1))
         self.targets = self.order[places]
@@ -134,6 +137,8 @@ def must_be_settled(nodes: list[Node], web: Web) -> None:
     wrong = np.flatnonzero(graph.carried != graph.received)
     if len(wrong):
         raise Broken(f"money: {len(wrong)} pages have not received what rows carry to them")
+    if not np.allclose(graph.shares, cut[0].report.damping * _shares(graph, nodes), rtol=1e-12, atol=0):
+        raise Broken("weights: a link has another share than that of its kind")
     known = {url for node in nodes for url in node.shard.pages.texts.every()}
     files = {url for node in nodes for url in node.shard.pages.texts.get_many(node.shard.requisites.every())}
     for node in nodes:
@@ -144,6 +149,14 @@ def must_be_settled(nodes: list[Node], web: Web) -> None:
             raise Broken(f"needs: {missing} of pages of partition {node.partition} are not known to their owners")
     if files != known - set(web.urls):
         raise Broken("needs: a file is a page, or a page a requisite")
+
+
+def _shares(graph: Together, nodes: list[Node]) -> npt.NDArray[np.float64]:
+    """The shares of all links, by the URLs of both ends."""
+    names = np.array([name_of(host_of(url)) for node in nodes for url in node.shard.pages.texts.every()])
+    weights = np.where(names[graph.sources] == names[graph.targets], INTERNAL, 1.0)
+    sums = np.bincount(graph.sources, weights, len(names))
+    return np.asarray(weights / sums[graph.sources])
 
 
 class Log:

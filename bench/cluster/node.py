@@ -25,6 +25,9 @@ ADDRESSES = 4  # that all hosts share, of whatever partition
 TERM = 5.0  # seconds after its last word to the replica in which a node may contact hosts
 
 
+INTERNAL = 0.25  # the weight of a link within a host name
+
+
 def address_of(url: str) -> str:
     """The address of the host of a URL: hosts of all partitions share a few."""
     return f"10.0.0.{crc32(host_of(url).encode()) % ADDRESSES}"
@@ -57,6 +60,7 @@ class Node:
         self._gate = Gate()
         self._open = ExitStack()
         given: dict[str, Any] = {"scope": "any", "delay": DELAY, "refresh-after": 20.0}
+        given |= {"link-weight": f"internal={INTERNAL}"}
         given |= {"partition": partition, "partitions": partitions}
         seeds = [] if path.exists() else web.seeds[partition]
         clock = RunClock(0.0, steady=lambda: self.now, boot="simulated")

@@ -16,10 +16,10 @@ PAGES = 5  # of a host
 
 
 def hosts_of(partitions: int) -> list[str]:
-    """Some hosts of each partition, one after the other."""
+    """Some hosts of each partition, one after the other. Hosts of several partitions have one name, by their scheme."""
     found: list[list[str]] = [[] for _ in range(partitions)]
     for number in count():
-        host = f"http://h{number}.example"
+        host = f"http{'s' if number % 2 else ''}://w{number // 2}.example"
         own = found[partition_of(f"{host}/", partitions)]
         if len(own) < HOSTS:
             own.append(host)

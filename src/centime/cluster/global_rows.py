@@ -5,12 +5,13 @@ unless the batch that names it has not arrived yet; then the link is left out.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from centime.crawl.engine.state import rows_of
-from centime.crawl.report.graph import Rows
+from centime.crawl.report.graph import LinkFacts, Rows, link_facts
 from centime.crawl.report.visits import batches
 from centime.ledger.accounts import PROXY
 from centime.model.address import fingerprint, partition_of
@@ -20,6 +21,13 @@ from centime.shard.transfers.exchanging import transfers_of
 from centime.shard.transfers.transfers import owners_of
 
 UNKNOWN = -1
+
+
+class _Placed(NamedTuple):
+    """Links to pages that their owners know, by their places in the rows of a partition, and these pages."""
+
+    links: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
 
 
 class GlobalRows:
@@ -36,20 +44,37 @@ class GlobalRows:
         """The number of pages."""
         return int(self._firsts[-1])
 
+    @property
+    def have_kinds(self) -> bool:
+        """Whether the crawl weighs links by kind."""
+        return any(shard.link_kinds is not None for shard in self._shards)
+
     def rows(self) -> Iterator[Rows]:
         """All rows, as `rows_of` gives them, the links of each sorted."""
+        for first, _, (pages, lengths, _), placed in self._placed():
+            rows = np.repeat(np.arange(len(pages)), lengths)[placed.links]
+            yield first + pages, np.bincount(rows, minlength=len(pages)), placed.numbers.astype(np.int32)
+
+    def kinds(self) -> Iterator[LinkFacts]:
+        """What the links of the same rows are."""
+        for _, shard, rows, placed in self._placed():
+            facts = link_facts(shard, rows)
+            yield LinkFacts(
+                facts.weights[placed.links], None if facts.nofollow is None else facts.nofollow[placed.links]
+            )
+
+    def _placed(self) -> Iterator[tuple[int, ShardState, Rows, "_Placed"]]:
+        """The rows of each partition, with the number of its first page, and their links in the numbering of all."""
         for place, shard in enumerate(self._shards):
             pages_of_proxies = self._pages_of_proxies(shard)
             for pages, lengths, targets in rows_of(shard, remote=True):
                 numbers = self._firsts[place] + targets.astype(np.int64)
                 away = targets >= PROXY
                 numbers[away] = pages_of_proxies[targets[away] - PROXY]
-                rows = np.repeat(np.arange(len(pages)), lengths)
-                known = numbers != UNKNOWN
-                rows, numbers = rows[known], numbers[known]
-                order = np.lexsort((numbers, rows))
-                counts = np.bincount(rows, minlength=len(pages))
-                yield self._firsts[place] + pages, counts, numbers[order].astype(np.int32)
+                known = np.flatnonzero(numbers != UNKNOWN)
+                order = np.lexsort((numbers[known], np.repeat(np.arange(len(pages)), lengths)[known]))
+                links = known[order]
+                yield int(self._firsts[place]), shard, (pages, lengths, targets), _Placed(links, numbers[links])
 
     def urls(self) -> Iterator[list[str]]:
         """The URLs of all pages, some at a time."""

@@ -265,11 +265,7 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
                 f"--want {settings.want}: a goal is followed backwards along links, which a partition knows of its own "
                 "pages alone; leave --want out, or --cluster (--focus PATTERN=WEIGHT works in partitions)"
             )
-        if settings.link_weight is not None:
-            raise BadSetting(
-                f"--link-weight {settings.link_weight}: a partition does not know whether a link to another partition "
-                "leads to a page of the same host name; leave --link-weight out, or --cluster"
-            )
+        _check_divided_weights(settings, start)
     if names & {"alpha", "beta"} and not settings.alpha and not settings.beta:
         raise BadSetting("alpha and beta are both 0: then no page is worth reading again")
     if names & {"continuous", "refresh-after"} and settings.continuous and settings.refresh_after is not None:
@@ -314,6 +310,25 @@ def _check_link_weight(settings: CrawlSettings) -> None:
         raise BadSetting(
             f"--link-weight {settings.link_weight}: links marked nofollow are not followed, so they are no links of "
             "this crawl; add --follow-nofollow"
+        )
+
+
+def _check_divided_weights(settings: CrawlSettings, start: CrawlSettings) -> None:
+    """Refuses weights of links that partitions cannot have."""
+    text = settings.link_weight
+    if text is None or text == start.link_weight:
+        return
+    if start.partitions > 1 and start.link_weight is None:
+        raise BadSetting(
+            f"--link-weight {text}: a crawl in partitions is begun with it; later nobody knows of which host the pages "
+            "of other partitions are that it links to. `centime rank --link-weight` weighs the links that it has"
+        )
+    with _naming("link-weight"):
+        weights = link_weights(text)
+    if weights.template is not None:
+        raise BadSetting(
+            f"--link-weight {text}: a template is counted over all pages of a host name, and a partition does not have "
+            "those with another scheme or port; leave template out, or --cluster. `centime rank` takes it"
         )
 
 

@@ -27,11 +27,13 @@ from centime.shard.people.requests import MOST_SITEMAPS
 from centime.shard.state import ShardState
 from centime.shard.transfers.batch import Name
 from centime.shard.visit_rows import tidy_rows
+from centime.shard.weights.weighing import weighed
 from centime.store.record import NO_PAGE
 
 Fingerprints = npt.NDArray[np.uint64]
 Sources = npt.NDArray[np.int64]
 NO_SHAPES: Mapping[int, int] = {}
+LATE_PROXIES = 4  # rules from which on links to other partitions that are admitted late are paid at once
 _TRAPS = Traps()
 
 
@@ -110,7 +112,9 @@ def _own(
     away = unknown[~own]
     where = zip(away.tolist(), origins["depth"][away].tolist(), origins["hops"][away].tolist(), strict=True)
     state.refusals.admitted(fingerprints[away])
-    transfers.introduce(fingerprints[away], [Name(urls[place], depth, hops) for place, depth, hops in where])
+    new = transfers.introduce(fingerprints[away], [Name(urls[place], depth, hops) for place, depth, hops in where])
+    if state.link_kinds is not None:
+        state.link_kinds.join_proxies(new)
     return unknown[own]
 
 
@@ -237,7 +241,10 @@ def join_late(state: ShardState, urls: list[str], sources: Sources, shapes: Mapp
     fingerprints = fingerprints_of(urls)
     origins = origins_at(np.where(sources == NO_PAGE, 0, depths + 1))
     count = join(state, fingerprints, urls, origins, DISCOVERY, sources=sources, shapes=shapes)
-    _link(state, sources, state.pages.table.find(fingerprints))
+    targets = state.pages.table.find(fingerprints)
+    if state.transfers is not None and state.rules >= LATE_PROXIES:
+        targets = state.transfers.with_proxies(fingerprints, targets)
+    _link(state, sources, targets)
     return count
 
 
@@ -256,7 +263,7 @@ def _link(state: ShardState, sources: Sources, targets: Pages) -> None:
     longer = tidy_rows(np.concatenate(joined).astype(np.int64), lengths)
     if state.interest is not None:
         state.interest.relink(pages, rows, longer)
-    state.ledger.visit_many(pages, longer)
+    state.ledger.visit_many(pages, weighed(state, pages, longer))
 
 
 def _shapes(visits: list[Visit], lines: list[list[str]]) -> dict[int, int]:

@@ -101,7 +101,8 @@ class Parts:
         if not self.is_cluster:
             return linked_pages(self.readers[0])
         rows = GlobalRows([reader.shard for reader in self.readers])
-        return LinkedPages(str(self.path), rows.count, rows.rows, rows.urls)
+        kinds = rows.kinds if rows.have_kinds else None
+        return LinkedPages(str(self.path), rows.count, rows.rows, rows.urls, kinds=kinds)
 
     @property
     def frame(self) -> int:

@@ -82,17 +82,16 @@ def linked_pages(opened: CrawlState) -> LinkedPages:
         lambda: HostsOfPages(
             shard.hosts_of_pages(np.arange(shard.pages.count)).astype(np.int64), [host.name for host in shard.hosts.all]
         ),
-        None if shard.link_kinds is None else lambda: _link_facts(shard),
+        None if shard.link_kinds is None else lambda: (link_facts(shard, rows) for rows in rows_of(shard)),
     )
 
 
-def _link_facts(shard: ShardState) -> Iterator[LinkFacts]:
+def link_facts(shard: ShardState, rows: Rows) -> LinkFacts:
+    """What the links of rows are."""
     kinds = shard.link_kinds
-    assert kinds is not None
-    for pages, lengths, targets in rows_of(shard):
-        weights = link_weights_of(shard, pages, lengths, targets, dynamic=True)
-        keeps = kinds.weights.nofollow is not None
-        yield LinkFacts(weights, kinds.are_unfollowed(pages, lengths, targets) if keeps else None)
+    weights = link_weights_of(shard, *rows, dynamic=True)
+    keeps = kinds is not None and kinds.weights.nofollow is not None
+    return LinkFacts(weights, kinds.are_unfollowed(*rows) if kinds is not None and keeps else None)
 
 
 def crawl_graph(linked: LinkedPages, *, weighed: bool = True) -> NamedGraph:

@@ -50,12 +50,12 @@ class Transfers:
         own: npt.NDArray[np.bool_] = owners_of(fingerprints, self.partitions) == self.partition
         return own
 
-    def introduce(self, fingerprints: Fingerprints, names: list[Name]) -> None:
-        """Makes proxies of URLs of other partitions that have none yet."""
+    def introduce(self, fingerprints: Fingerprints, names: list[Name]) -> list[str]:
+        """Makes proxies of URLs of other partitions that have none yet; returns these URLs, by their numbers."""
         proxies, is_new = self.table.find_or_add(fingerprints)
         places = np.flatnonzero(is_new)
         if not len(places):
-            return
+            return []
         self.ledger.join_proxies(len(places))
         owners = owners_of(fingerprints[places], self.partitions)
         for owner in np.unique(owners).tolist():
@@ -63,6 +63,7 @@ class Transfers:
             chosen = places[owners == owner]
             channel.proxies.extend(proxies[chosen])
             channel.names.extend(names[place] for place in chosen.tolist())
+        return [names[place].url for place in places.tolist()]
 
     def need(self, fingerprints: Fingerprints, needed: list[Needed]) -> None:
         """Tells the owners of URLs of other partitions that pages need them; those that were named as pages stay so."""

@@ -8,6 +8,7 @@ not keeps nothing and pays nothing.
                  at the end of each run; rows of hosts whose template has changed are weighed again, and what was paid
                  along them is corrected
     settings     other weights weigh all rows again
+    partitions   a link to another partition is internal if its URL had the host name of its page when it was found
 
 So the cost of templates is a constant for each page, and at the end of a run the importance is that of `centime rank`
 with the same weights. Interest (`--want`) counts all links of a page alike.
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from centime.ledger.accounts import PROXY
 from centime.model.errors import StoreBroken
 from centime.model.row_batch import Pages, RowBatch
 from centime.model.template import LEAST_PAGES, NO_TEMPLATES, Numbers, Templates, templates_of
@@ -67,8 +69,9 @@ def link_weights_of(
         return np.ones(len(links))
     names = kinds.names_of(state.hosts.all)
     sources = np.repeat(names[state.hosts_of_pages(pages)], lengths)
-    internal = sources == names[state.hosts_of_pages(links.astype(np.int64))]
-    raw = np.where(internal, kinds.weights.of("internal"), kinds.weights.of("external"))
+    raw = np.where(
+        _are_internal(state, kinds, sources, links), kinds.weights.of("internal"), kinds.weights.of("external")
+    )
     if kinds.weights.template is not None:
         raw[kinds.templates.have(sources, links)] *= kinds.weights.template
     if kinds.weights.nofollow is not None:
@@ -79,13 +82,28 @@ def link_weights_of(
     return raw
 
 
+def _are_internal(
+    state: ShardState, kinds: LinkKinds, sources: Numbers, links: npt.NDArray[np.int32]
+) -> npt.NDArray[np.bool_]:
+    """Which links lead to pages of the same host name; `sources` has the numbers of the names that they come from."""
+    away = links >= PROXY
+    internal = np.empty(len(links), dtype=np.bool_)
+    own = state.hosts_of_pages(links[~away].astype(np.int64))
+    internal[~away] = sources[~away] == kinds.names_of(state.hosts.all)[own]
+    internal[away] = kinds.hashes_of(sources[away]) == kinds.proxies[links[away] - PROXY]
+    return internal
+
+
 def take_unfollowed(state: ShardState, visits: Sequence[Visit]) -> None:
     """Records which links of pages that were read ask not to be followed, if they weigh something else."""
     kinds = state.link_kinds
     if kinds is None or kinds.weights.nofollow is None:
         return
     for visit in visits:
-        targets = state.pages.table.find(np.frombuffer(visit.unfollowed, dtype=np.uint64))
+        unfollowed = np.frombuffer(visit.unfollowed, dtype=np.uint64)
+        targets = state.pages.table.find(unfollowed)
+        if state.transfers is not None:
+            targets = state.transfers.with_proxies(unfollowed, targets)
         kinds.set_unfollowed(visit.page, np.unique(targets[targets >= 0]).astype(np.int32))
 
 
@@ -113,6 +131,9 @@ def decide_templates(state: ShardState) -> None:
 
 def check_link_weights(state: ShardState) -> None:
     """Raises StoreBroken unless the shares of all rows are those of the kinds of their links."""
+    kinds, transfers = state.link_kinds, state.transfers
+    if kinds is not None and len(kinds.proxies) != (0 if transfers is None else transfers.table.count):
+        raise StoreBroken(f"{len(kinds.proxies)} proxies have a host name, not as many as there are")
     for pages in _batches(np.arange(state.pages.count, dtype=np.int64)):
         rows = state.pages.rows.gather(pages)
         wrong = _differing(rows, weighed(state, pages, rows))
