@@ -1,5 +1,6 @@
 """A crawl in partitions as processes of this machine: it is the crawl that one folder would be."""
 
+import errno
 import logging
 import os
 import re
@@ -23,14 +24,17 @@ from centime.cluster.beginning import cluster_run
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import partition_folders, read_about
 from centime.cluster.member import Member
+from centime.cluster.replicas import keeper
 from centime.cluster.report.checking import check_any
 from centime.cluster.status import PartitionStatus, read_status
+from centime.crawl.check.check import check_crawl
 from centime.crawl.engine.loop import STOPPED, Limits
 from centime.crawl.engine.opening import open_writer
 from centime.crawl.engine.reader import CrawlReader, read_crawl
+from centime.files.disk import write_whole
 from centime.ledger.certificate import certified
 from centime.model.address import partition_of
-from centime.model.errors import BadInput, BadSetting, CentimeError, InUse
+from centime.model.errors import BadInput, BadSetting, CentimeError, InUse, NoRoom
 from centime.model.ids import PageId
 from centime.shard.transfers.exchanging import transfers_of
 from centime.store.archives.captures import date_of, every_capture
@@ -194,6 +198,52 @@ def test_a_partition_whose_folder_is_deleted_under_its_process_goes_on_from_its_
     assert run(crawled.seed, tmp_path / "c", lose, replicas=1, rate="60/s").startswith("everything known was read")
     whys = [record.facts["why"] for record in caplog.records if record.msg == "a partition was lost"]  # type: ignore[attr-defined]
     assert whys[0].startswith("its folder is gone")
+    must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
+    assert check_any(tmp_path / "c").problems == []
+
+
+@pytest.mark.long
+def test_a_replica_that_is_deleted_under_its_keeper_is_made_again_and_serves(
+    crawled: Crawled, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[str] = []
+
+    def attack(crawl: Coordinator, now: float) -> None:
+        standing, replica = crawl.standing_of(1), tmp_path / "c" / "replicas" / "01"
+        if not done and standing is not None and standing.visits > 5:
+            done.append("replica")
+            shutil.rmtree(replica)
+        is_back = (replica / "centime.json").exists() and not (replica / ".behind").exists()
+        if done == ["replica"] and is_back and standing is not None and standing.visits > 15:
+            done.append("partition")
+            os.kill(crawl.pids[1], signal.SIGKILL)
+            shutil.rmtree(tmp_path / "c" / "partitions" / "01")
+
+    ending = run(crawled.seed, tmp_path / "c", attack, replicas=1, rate="60/s", keep="all")
+    assert ending.startswith("everything known was read")
+    assert done == ["replica", "partition"]
+    whys = [record.facts["why"] for record in caplog.records if record.msg == "a replica could not be kept"]  # type: ignore[attr-defined]
+    assert "moved or deleted" in whys[0]
+    must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
+    assert check_any(tmp_path / "c").problems == []
+    for part in partition_folders(tmp_path / "c"):
+        assert check_crawl(tmp_path / "c" / "replicas" / part.name).problems == []
+
+
+@pytest.mark.long
+def test_a_run_whose_replicas_have_no_room_ends_and_says_so_and_the_same_command_goes_on(
+    crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(handle: int, data: bytes, at: int, path: Path) -> None:
+        if at > 9_000 and path.suffix == ".log":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_whole(handle, data, at, path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(keeper, "write_whole", write)  # keepers are forked from this process
+        with pytest.raises(NoRoom, match=r"replica of partition \d cannot be kept: .*full.* the same command goes on"):
+            run(crawled.seed, tmp_path / "c", replicas=1)
+    assert run("", tmp_path / "c", replicas=1).startswith("everything known was read")
     must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")
     assert check_any(tmp_path / "c").problems == []
 

@@ -60,12 +60,14 @@ from centime.cluster.replicas.said import (
     Stored,
     Tail,
     ToKeeper,
+    Trouble,
     Whole,
 )
-from centime.model.errors import CentimeError
+from centime.model.errors import CentimeError, NoRoom
 from centime.processes.open_files import raise_limit
 
 MOST_RESTARTS = 1_000
+MOST_TROUBLES = 20  # of keepers that say why they end: being started again helps the first time, or not at all
 RETURN_SECONDS = 60.0  # for which a partition waits for its only node
 ARRANGE_SECONDS = 0.5  # between two looks at the nodes
 _log = logging.getLogger("centime.cluster")
@@ -122,6 +124,7 @@ class Hub:
         self._now = now
         self._selector = selectors.DefaultSelector()
         self._restarts = 0
+        self._troubles = 0
         self.between_nodes = Counter[str]()  # bytes to and from processes of other nodes: batches, tails, copies
         self._opened: set[int] = set()  # partitions that were open in this run
         self._waiting: dict[int, float] = {}  # partitions without a process, and since when
@@ -263,7 +266,9 @@ class Hub:
         answer = unpack_from_keeper(packed)
         self.between_nodes[KINDS.get(type(answer), "copies")] += len(packed)
         member = self.members[answer.partition]
-        if isinstance(answer, Restored):
+        if isinstance(answer, Trouble):
+            self._heed(keeper, answer)
+        elif isinstance(answer, Restored):
             if answer.trouble:
                 member.ended = Ended([])
                 yield member, Failed("CentimeError", answer.trouble)
@@ -290,6 +295,18 @@ class Hub:
                     self._restore(member)
                     return
             member.process.say(packed)
+
+    def _heed(self, keeper: KeeperProcess, trouble: Trouble) -> None:
+        """Lets a keeper be started again that could not go on; CentimeError if that would not help."""
+        facts = {"partition": trouble.partition, "node": keeper.node, "why": trouble.sentence}
+        _log.warning("a replica could not be kept", extra={"facts": {"crawl": self._folder.path.name} | facts})
+        self._troubles += 1
+        if trouble.error == NoRoom.__name__ or self._troubles > MOST_TROUBLES:
+            kind = NoRoom if trouble.error == NoRoom.__name__ else CentimeError
+            raise kind(
+                f"the replica of partition {trouble.partition} cannot be kept: {trouble.sentence}. "
+                "When that is mended, the same command goes on"
+            )
 
     # ---- nodes
 

@@ -10,9 +10,11 @@ from centime.cluster.replicas.bodies import Bodies
 from centime.cluster.replicas.keeper import Keeper, Restore, Restored
 from centime.cluster.replicas.lacking import BEHIND, read_lacking_again
 from centime.cluster.replicas.said import Body, Has, IsWhole, Kept, Look, Rows
+from centime.model.errors import DamagedFile
 from centime.model.outcome import Presence
 from centime.store.archives.archive import Archive, mend
 from centime.store.archives.captures import every_capture, find_bodies, read_body
+from centime.store.versions.database import FILE
 from centime.store.versions.stored import every_newest
 from centime.store.versions.writer import VersionWriter
 from tests.crawl.world import World, advance, crawl
@@ -76,8 +78,55 @@ def test_files_of_an_archive_follow_as_they_grow_and_end(tmp_path: Path, keeper:
     again = begun(keeper, home, 2)  # the same, after a restart: nothing is sent again
     other.keep(response(URLS[5], b"five"), HTML)
     assert 0 < send(keeper, again) < 2_000
-    (home / "bodies" / "centime-0-00001.warc.gz").write_bytes(b"of another past")
-    assert send(keeper, begun(keeper, home, 3)) == len(b"of another past")
+    another = Archive(tmp_path / "another", "0")
+    another.keep(response(URLS[0], b"of another past"), HTML)
+    another.close()
+    sizes = [path.replace(home / "bodies" / path.name).stat().st_size for path in (tmp_path / "another").iterdir()]
+    assert send(keeper, begun(keeper, home, 3)) == sum(sizes)
+
+
+@pytest.mark.parametrize("ending", [".warc.gz", ".cdxj"])
+@pytest.mark.parametrize("how", ["cut", "flipped", "deleted"])
+def test_a_damaged_file_of_a_partition_does_not_take_the_place_of_the_whole_one_of_its_replica(
+    tmp_path: Path, keeper: Keeper, ending: str, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    home, replica = tmp_path / "c", tmp_path / "replicas" / "00"
+    archive = Archive(home / "bodies", "0")
+    for url in URLS:
+        archive.keep(response(url, url.encode() * 99), HTML)
+    archive.close()
+    send(keeper, begun(keeper, home, 1))
+    (path,) = (home / "bodies").glob(f"*{ending}")
+    data = path.read_bytes()
+    if how == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(data[:-200] if how == "cut" else data[:300] + bytes([data[300] ^ 1]) + data[301:])
+    send(keeper, begun(keeper, home, 2))
+    assert (replica / "bodies" / path.name).read_bytes() == data
+    assert ("is damaged" in caplog.text) is (how != "deleted")
+
+
+@pytest.mark.parametrize("where", [0, 20_000])
+def test_versions_of_a_replica_that_are_damaged_are_sent_again(tmp_path: Path, keeper: Keeper, where: int) -> None:
+    home, replica = tmp_path / "c", tmp_path / "replicas" / "00"
+    writer = VersionWriter(home / "versions")
+    for number, url in enumerate(URLS):
+        keep(writer, bytes(f"{number}", "ascii") * 9_999, START, url)
+    send(keeper, begun(keeper, home, 1))
+    keeper._copy_of(0).close()
+    path = replica / "versions" / FILE
+    data = path.read_bytes()
+    path.write_bytes(data[:where] + b"\xff" * 4_096 + data[where + 4_096 :] if where else b"no database" * 999)
+    for url in URLS:
+        keep(writer, b"changed" * 999, START + 60, url)
+    try:
+        send(keeper, begun(keeper, home, 2))
+    except DamagedFile:  # the keeper ends, and is started again
+        keeper = Keeper(tmp_path / "replicas")
+        send(keeper, begun(keeper, home, 2))
+    for url in URLS:
+        assert bodies_of(replica / "versions", url) == bodies_of(home / "versions", url)
 
 
 def test_no_more_is_on_its_way_than_the_window_and_frames_wait_for_bodies_once_it_is_whole(

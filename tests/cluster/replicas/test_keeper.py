@@ -1,15 +1,19 @@
 """A keeper: a replica is the folder that it was sent, up to the last flushed frame, and belongs to one incarnation."""
 
+import errno
+import shutil
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 import pytest
 
-from centime.cluster.replicas.keeper import Keeper, Restore, Restored
+from centime.cluster.replicas.keeper import Keeper, Restore, Restored, _answer
 from centime.cluster.replicas.replica import Shipper
-from centime.cluster.replicas.said import Has, Look, Refused, Stored, Tail
+from centime.cluster.replicas.said import Has, Look, Refused, Stored, Tail, Trouble
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
+from centime.model.errors import FileGone
 from centime.store.folder import read_about
 from tests.crawl.world import World, advance, crawl
 from tests.shard.transfers.test_transfers import crawl as visit_some
@@ -114,3 +118,82 @@ def test_a_lost_folder_is_made_from_its_replica_or_the_keeper_says_why_not(tmp_p
         assert copy.shard.frame == frame
         copy.close()
     assert keeper.take(Look(0, 1)) == Refused(0, 1)
+
+
+def test_a_replica_can_be_opened_at_every_moment_at_which_its_node_may_be_lost(tmp_path: Path) -> None:
+    keeper, world, replica = Keeper(tmp_path / "replicas"), World(), tmp_path / "replicas" / "00"
+    (tmp_path / "replicas").mkdir()
+    with crawl(tmp_path / "c") as opened:
+        now = advance(opened, world, 4)
+        least = ship(keeper, Shipper(tmp_path / "c", 0, 1), opened)
+        for _ in range(3):  # old snapshots and segments go
+            now = advance(opened, world, 4, start=now)
+            opened._start()
+            opened._finish()
+        shipper = Shipper(tmp_path / "c", 0, 2)
+        has = keeper.take(shipper.look())
+        assert isinstance(has, Has)
+        opened.shard.journal.flush()
+        parts = list(shipper.differences(has, opened.shard.journal.next_index))
+        for number, part in enumerate(parts):
+            keeper.take(part)
+            if number in {0, *range(3, len(parts), 9), len(parts) - 2, len(parts) - 1}:
+                assert keeper.take(Restore(0, 2, str(tmp_path / "again"))) == Restored(0)
+                copy = read_crawl(tmp_path / "again")
+                assert copy.shard.frame >= least, f"after {number} parts"
+                copy.close()
+        assert not list(replica.rglob(".*.part"))
+        assert copy.shard.frame == opened.shard.frame > least
+
+
+@pytest.mark.parametrize("how", ["cut", "deleted", "folder"])
+def test_a_replica_that_somebody_cuts_or_deletes_is_noticed_with_the_next_frame_and_made_again(
+    tmp_path: Path, how: str
+) -> None:
+    keeper, world, replica = Keeper(tmp_path / "replicas"), World(), tmp_path / "replicas" / "00"
+    (tmp_path / "replicas").mkdir()
+    with crawl(tmp_path / "c") as opened:
+        shipper = Shipper(tmp_path / "c", 0, 1)
+        ship(keeper, shipper, opened)
+        now = advance(opened, world, 4)
+        ship_tail(keeper, shipper, opened)
+        journal = max((replica / "journal").iterdir())
+        if how == "folder":
+            shutil.rmtree(replica)
+            opened._start()  # begins a segment: nothing of its file is missing
+            opened._finish()
+        elif how == "cut":
+            journal.write_bytes(journal.read_bytes()[:-10])
+        else:
+            journal.unlink()
+        advance(opened, world, 4, start=now)
+        with pytest.raises(FileGone, match="replica"):
+            ship_tail(keeper, shipper, opened)
+        again = Keeper(tmp_path / "replicas")  # the process was started again
+        assert ship(again, shipper, opened) == opened.shard.frame
+    copy = read_crawl(replica)
+    assert copy.shard.chain == opened.shard.chain
+    copy.close()
+
+
+def test_a_keeper_without_room_says_so_and_keeps_the_replica(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path / "replicas")
+    (tmp_path / "replicas").mkdir()
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with crawl(tmp_path / "c") as opened:
+        advance(opened, World(), 3)
+        shipper = Shipper(tmp_path / "c", 0, 1)
+        frame = ship(keeper, shipper, opened)
+        advance(opened, World(), 1, start=1100.0)
+        opened.shard.journal.flush()
+        with patch("os.pwrite", side_effect=full):
+            answers = [_answer(keeper, part) for part in shipper.tail(opened.shard.journal)]
+        assert [one.error for one in answers if isinstance(one, Trouble)] == ["NoRoom"]
+    with patch("shutil.copytree", side_effect=full):
+        answer = keeper.take(Restore(0, 2, str(tmp_path / "again")))
+    assert isinstance(answer, Restored)
+    assert "the disk is full" in answer.trouble
+    assert keeper.take(Restore(0, 3, str(tmp_path / "again"))) == Restored(0)
+    copy = read_crawl(tmp_path / "again")
+    assert copy.shard.frame == frame
+    copy.close()

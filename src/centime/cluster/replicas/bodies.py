@@ -7,10 +7,13 @@ A fetcher stores a body before its visit is recorded. Once a replica is whole, a
 frames that record it, so a replica that knows of a visit has its body. Until then bodies are behind: the replica says
 so in a file (`BEHIND`), and whoever goes on from it reads the pages again whose bodies it lacks (`lacking.py`).
 
+A file that was completed and is damaged here is not sent in the place of the one that the replica has, which is not.
+
 At most `WINDOW` bytes are on their way. Nothing is sent twice after a process dies: files of the archive only grow, and
 versions have a log (`store/versions/change_log.py`).
 """
 
+import logging
 import os
 import time
 from collections import deque
@@ -21,6 +24,8 @@ from pathlib import Path
 from xxhash import xxh3_64_intdigest
 
 from centime.cluster.replicas.said import Body, BodyFile, Dropped, Has, Rows, Whole
+from centime.crawl.check.archive import check_archive_file
+from centime.crawl.check.findings import Findings
 from centime.files.listing import list_files
 from centime.store.archives.captures import OPEN
 from centime.store.versions.change_log import ChangeLog, Position, end_log
@@ -33,6 +38,7 @@ ENDS = 4_096  # bytes at both ends of a file that tell whether two are the same
 FORGET = 1_000  # changes that the replica has, after which they are forgotten
 SETTLED_NANOSECONDS = 1_000_000_000  # after which a folder that has not changed is not listed again
 WARC = ".warc.gz"
+_log = logging.getLogger("centime.damage")
 
 
 def body_files(folder: Path) -> dict[str, BodyFile]:
@@ -146,12 +152,16 @@ class ArchiveFiles:
         self._listed_at = -1
         self._grow: set[str] = set()
         self._due: deque[tuple[str, int]] = deque()
+        self._damaged: set[str] = set()
         for name, theirs in has.items():
             path = folder / name
             size = path.stat().st_size if path.is_file() else -1
             ours = _about(path, min(size, theirs.size)) if size >= 0 else None
             if size < 0:
                 self._sent[name] = 0  # to be dropped
+            elif ours != theirs and _is_damaged(folder, name):
+                self._damaged.add(name)
+                _log.warning("a file of stored bodies is damaged; its replica is left as it is", extra=_facts(path))
             elif ours == theirs or (size < theirs.size and ours is not None and ours.first == theirs.first):
                 self._sent[name] = theirs.size
 
@@ -202,5 +212,21 @@ class ArchiveFiles:
             with suppress(FileNotFoundError):
                 sizes[name] = (self._folder / name).stat().st_size
         for name in sorted(sizes, key=lambda name: (not name.endswith(WARC), name)):
-            if self._sent.get(name, -1) != sizes[name]:
+            if self._sent.get(name, -1) != sizes[name] and name not in self._damaged:
                 self._due.append((name, sizes[name]))
+
+
+def _is_damaged(folder: Path, name: str) -> bool:
+    """Whether a file that was completed, or the one that belongs to it, is not as it was written."""
+    stem = name.removesuffix(WARC).removesuffix(".cdxj")
+    if name.endswith(OPEN) or (folder / f"{stem}{OPEN}").exists():
+        return False
+    if not (folder / f"{stem}{WARC}").is_file():
+        return True
+    findings = Findings()
+    check_archive_file(folder, folder / f"{stem}{WARC}", findings)
+    return bool(findings.problems)
+
+
+def _facts(path: Path) -> dict[str, object]:
+    return {"facts": {"file": str(path)}}

@@ -4,6 +4,9 @@
 
 It stores what it is sent, in the order in which it comes, and answers. What it has written survives its own end; it
 survives a loss of power if the partition's own disk does not vanish at the same time.
+
+If what it has stored is not there any more (somebody has deleted or cut it), or cannot be read, it says so and ends. It
+is started again, and partitions send it what it lacks.
 """
 
 import os
@@ -11,6 +14,7 @@ import shutil
 import signal
 import socket
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,16 +37,18 @@ from centime.cluster.replicas.said import (
     Stored,
     Tail,
     ToKeeper,
+    Trouble,
     Whole,
 )
-from centime.files.disk import make_folder, write_whole
+from centime.files.disk import make_folder, room_for, write_whole
 from centime.files.replacement import replace_file
-from centime.model.errors import CentimeError
+from centime.model.errors import CentimeError, DamagedFile, FileGone
 from centime.processes.channel import MessageSocket
 from centime.processes.parent import die_with_parent
-from centime.store.versions.change_log import VersionCopy
+from centime.store.versions.change_log import Position, VersionCopy, VersionRows
 
 INCARNATION = ".incarnation"
+PART = ".part"  # of a file that does not count yet
 
 
 class Restore(msgspec.Struct, array_like=True, frozen=True, tag="restore"):
@@ -68,24 +74,33 @@ class Keeper:
     """The replicas that one node keeps, each in a folder below `root`."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._newest: dict[int, int] = {}
         self._versions: dict[int, VersionCopy] = {}
+        self._copied: defaultdict[int, dict[str, None]] = defaultdict(dict)  # files that do not count yet
 
     def take(self, message: ToKeeper | Restore) -> FromKeeper | Restored | None:
         """Stores what a message has; returns the answer, None if there is none."""
         if message.incarnation < self._incarnation(message.partition):
             return None if isinstance(message, Restore) else Refused(message.partition, message.incarnation)
         folder = self._folder(message.partition)
+        if not isinstance(message, Look | Restore) and not (folder / INCARNATION).is_file():
+            raise FileGone(f"{folder}: this replica was moved or deleted while it was kept")
         match message:
             case Look(partition, incarnation):
                 self._begin(partition, incarnation)
+                self._copied.pop(partition, None)
+                for part in folder.rglob(f".*{PART}"):
+                    part.unlink()
                 (folder / BEHIND).touch()
                 bodies = body_files(folder / BODIES)
-                return Has(partition, incarnation, files_of(folder), bodies, self._copy_of(partition).position())
-            case Copied(name=name, at=at, data=data):
-                self._write(folder / name, at, data)
-            case Dropped(names=names):
+                return Has(partition, incarnation, files_of(folder), bodies, self._position(partition))
+            case Copied(partition, name=name, at=at, data=data):
+                self._write(_part_of(folder / name), at, data)
+                self._copied[partition][name] = None
+            case Dropped(partition, names=names):
+                for name in self._copied.pop(partition, {}):
+                    _part_of(folder / name).replace(folder / name)
                 for name in names:
                     (folder / name).unlink(missing_ok=True)
             case Tail(partition, incarnation, name, at, data, frames):
@@ -95,13 +110,18 @@ class Keeper:
                 self._write(folder / name, at, data)
                 return Kept(partition, incarnation, number)
             case Rows(partition, incarnation, number, rows):
-                self._copy_of(partition).take(rows)
+                self._take_rows(partition, rows)
                 return Kept(partition, incarnation, number)
             case Whole(partition, incarnation):
                 (folder / BEHIND).unlink(missing_ok=True)
                 return IsWhole(partition, incarnation)
             case Restore(partition, incarnation, to):
-                return Restored(partition, self._restore(partition, incarnation, Path(to)))
+                try:
+                    with room_for(Path(to)):
+                        return Restored(partition, self._restore(partition, incarnation, Path(to)))
+                except (CentimeError, OSError) as trouble:
+                    why = f"the replica of partition {partition} cannot take its place: {trouble}"
+                    return Restored(partition, f"{why}; the same command tries it again")
         return None
 
     def _restore(self, partition: int, incarnation: int, to: Path) -> str:
@@ -119,7 +139,7 @@ class Keeper:
                 if (before / part).is_dir() and not (folder / part).is_dir():
                     (before / part).replace(folder / part)
         shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.copytree(folder, unfinished, ignore=shutil.ignore_patterns(INCARNATION, BODIES, VERSIONS))
+        shutil.copytree(folder, unfinished, ignore=shutil.ignore_patterns(INCARNATION, f".*{PART}", BODIES, VERSIONS))
         shutil.rmtree(to, ignore_errors=True)
         for part in (BODIES, VERSIONS):
             if (folder / part).is_dir():
@@ -127,17 +147,37 @@ class Keeper:
         unfinished.replace(to)
         return ""
 
+    def _position(self, partition: int) -> Position | None:
+        """How far the versions have come; None if there are none, or they are damaged: then all are sent again."""
+        try:
+            return self._copy_of(partition).position()
+        except DamagedFile:
+            self._copy_of(partition).drop()
+            return None
+
+    def _take_rows(self, partition: int, rows: VersionRows) -> None:
+        try:
+            self._copy_of(partition).take(rows)
+        except DamagedFile:
+            self._copy_of(partition).drop()
+            raise
+
     def _copy_of(self, partition: int) -> VersionCopy:
         if partition not in self._versions:
             self._versions[partition] = VersionCopy(self._folder(partition) / VERSIONS)
         return self._versions[partition]
 
     def _write(self, path: Path, at: int, data: bytes) -> None:
-        if not path.resolve().is_relative_to(self._root.resolve()):
+        if not path.resolve().is_relative_to(self.root.resolve()):
             raise CentimeError(f"{path}: a replica has no such file")
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
+            size = os.fstat(handle).st_size
+            if size < at:
+                raise FileGone(
+                    f"{path}: {at - size} bytes of this replica are gone: they were deleted while it was kept"
+                )
             write_whole(handle, data, at, path)
             os.ftruncate(handle, at + len(data))
         finally:
@@ -156,7 +196,7 @@ class Keeper:
         self._newest[partition] = incarnation
 
     def _folder(self, partition: int) -> Path:
-        return self._root / f"{partition:02}"
+        return self.root / f"{partition:02}"
 
 
 def main(number: int | None = None) -> None:
@@ -174,10 +214,27 @@ def main(number: int | None = None) -> None:
                     root.mkdir(parents=True, exist_ok=True, mode=0o700)
                     keeper = Keeper(root)
                     continue
-                answer = keeper.take(unpack_order(packed))
+                answer = _answer(keeper, unpack_order(packed))
                 if answer is not None:
                     line.say(msgspec.msgpack.encode(answer))
+                while isinstance(answer, Trouble):
+                    line.wait(60.0)
+                    line.flush()
+                    if not line.unsent:
+                        return
             line.flush()
+
+
+def _part_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}{PART}")
+
+
+def _answer(keeper: Keeper, order: ToKeeper | Restore) -> FromKeeper | Restored | None:
+    try:
+        with room_for(keeper.root):
+            return keeper.take(order)
+    except (CentimeError, OSError) as trouble:
+        return Trouble(order.partition, order.incarnation, type(trouble).__name__, str(trouble))
 
 
 if __name__ == "__main__":

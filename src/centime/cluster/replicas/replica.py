@@ -1,9 +1,10 @@
 """The replica of a partition: a copy of its folder that another node keeps, always up to the last flushed frame.
 
     Look, then Has              at the start of an incarnation: which files the replica has
-    Copied, Dropped             the files in which it differs
+    Copied, Dropped             the files in which it differs, which count together when all are there: a node may be
+                                lost meanwhile, and then the replica is what it was before
     Tail, then Stored           from then on what the journal grows by, and the frames that the replica has
-    Copied                      new settings, before the frames that have them
+    Copied, Dropped             new settings, before the frames that have them
     Body, Rows, Whole           stored bodies, before the frames that record them (`bodies.py`)
 
 The state is the fold of the journal, so nothing but the journal and settings is sent while the crawl runs. The replica
@@ -75,13 +76,13 @@ class Shipper:
     def differences(self, has: Has, frames: int) -> Iterator[ToKeeper]:
         """What makes the replica the same as the folder now, which has so many frames, all of them flushed."""
         mine = files_of(self._folder)
-        yield Dropped(*self._ids, [name for name in has.files if name not in mine])
         for name, (size, digest) in mine.items():
             if has.files.get(name) == (size, digest):
                 continue
             with (self._folder / name).open("rb") as file:
                 for at in range(0, max(1, size), CHUNK):
                     yield Copied(*self._ids, name, at, file.read(min(CHUNK, size - at)))
+        yield Dropped(*self._ids, [name for name in has.files if name not in mine])
         last = max(name for name in mine if name.startswith("journal/"))
         self._at = int(Path(last).stem), mine[last][0]
         yield Tail(*self._ids, last, mine[last][0], b"", frames)
@@ -94,6 +95,7 @@ class Shipper:
         self._settings = now
         for name in (COPY, ABOUT):
             yield Copied(*self._ids, name, 0, (self._folder / name).read_bytes())
+        yield Dropped(*self._ids, [])
 
     def tail(self, journal: Journal) -> Iterator[ToKeeper]:
         """What the journal has grown by, behind the bodies that it records; all its frames are flushed."""

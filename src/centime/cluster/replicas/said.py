@@ -40,7 +40,7 @@ class Has(_Said, frozen=True, tag="has"):
 
 
 class Copied(_Said, frozen=True, tag="copied"):
-    """A part of a file; the file ends there."""
+    """A part of a file; the file ends there, and counts from the next `Dropped` on."""
 
     name: str
     at: int
@@ -48,7 +48,7 @@ class Copied(_Said, frozen=True, tag="copied"):
 
 
 class Dropped(_Said, frozen=True, tag="dropped"):
-    """Files that the partition does not have."""
+    """Files that were copied take the place of those before, and these, which the partition does not have, go."""
 
     names: list[str]
 
@@ -102,5 +102,12 @@ class IsWhole(_Said, frozen=True, tag="is whole"):
     """The replica knows it."""
 
 
+class Trouble(_Said, frozen=True, tag="trouble"):
+    """The replica cannot be kept as it is, and why; the keeper ends."""
+
+    error: str
+    sentence: str
+
+
 ToKeeper = Look | Copied | Dropped | Tail | Body | Rows | Whole
-FromKeeper = Has | Stored | Refused | Kept | IsWhole
+FromKeeper = Has | Stored | Refused | Kept | IsWhole | Trouble

@@ -39,33 +39,40 @@ def check_archive(folder: Path, findings: Findings) -> None:
     for sentence in strange.values():
         findings.caught("bodies", DamagedFile(sentence))
     for path in (path for path in list_folder(folder, f"*{ENDING}") if path not in strange):
-        found = _index(path, findings)
-        if found is None:
-            if path.stat().st_size:  # otherwise its process was killed, or is, before it made the index
-                findings.wrong("bodies", "its index is missing", path)
-            continue
-        lines, is_open = found
-        whole, end, size = _members(path)
-        named = max((capture.offset + capture.length for capture in lines), default=0)
-        if end < size and (not is_open or end < named):
-            findings.wrong("bodies", f"the record at byte {end} is damaged or cut short", path)
-        elif end < size:
-            findings.notes.append(f"{path}: {size - end} bytes after the last whole record, which no index names")
-        records, files = records + len(whole), files + 1
-        captures += sum(_is_right(folder, path, capture, whole.get(capture.offset), findings) for capture in lines)
-        named_at = {capture.offset for capture in lines}
-        for offset, member in whole.items():
-            facts = member.facts
-            if facts.type in CAPTURES and offset not in named_at and not is_open:
-                findings.wrong(
-                    "bodies", f"no line of its index names the {facts.type} at byte {offset}, of {facts.url}", path
-                )
+        found = check_archive_file(folder, path, findings)
+        if found is not None:
+            records, captures, files = records + found[0], captures + found[1], files + 1
     for index in sorted([*list_folder(folder, CLOSED), *list_folder(folder, f"*{OPEN}")]):
         if index not in strange and not _warc_of(index).is_file() and index.exists():
             findings.wrong("bodies", f"its archive {_warc_of(index).name} is missing", index)
     if files:
         findings.holds("bodies", "records are whole", records, before)
         findings.holds("bodies", "captures are where the index says, and match their digests", captures, before)
+
+
+def check_archive_file(folder: Path, path: Path, findings: Findings) -> tuple[int, int] | None:
+    """Checks one file of an archive and its index; returns its whole records and right captures, None without index."""
+    found = _index(path, findings)
+    if found is None:
+        if path.stat().st_size:  # otherwise its process was killed, or is, before it made the index
+            findings.wrong("bodies", "its index is missing", path)
+        return None
+    lines, is_open = found
+    whole, end, size = _members(path)
+    named = max((capture.offset + capture.length for capture in lines), default=0)
+    if end < size and (not is_open or end < named):
+        findings.wrong("bodies", f"the record at byte {end} is damaged or cut short", path)
+    elif end < size:
+        findings.notes.append(f"{path}: {size - end} bytes after the last whole record, which no index names")
+    right = sum(_is_right(folder, path, capture, whole.get(capture.offset), findings) for capture in lines)
+    named_at = {capture.offset for capture in lines}
+    for offset, member in whole.items():
+        facts = member.facts
+        if facts.type in CAPTURES and offset not in named_at and not is_open:
+            findings.wrong(
+                "bodies", f"no line of its index names the {facts.type} at byte {offset}, of {facts.url}", path
+            )
+    return len(whole), right
 
 
 def _index(path: Path, findings: Findings) -> tuple[list[Capture], bool] | None:

@@ -241,9 +241,7 @@ class VersionCopy:
     def take(self, rows: VersionRows) -> None:
         """Adds a part, all of it or nothing."""
         if rows.fresh:
-            self.close()
-            for name in (FILE, *(FILE + ending for ending in BESIDE)):
-                (self._folder / name).unlink(missing_ok=True)
+            self.drop()
         if self._connection is None:
             make_folder(self._folder)
             self._connection = open_to_write(self._folder)
@@ -265,6 +263,12 @@ class VersionCopy:
             database.executemany("INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows.versions)
             database.execute("DELETE FROM copied")
             database.execute("INSERT INTO copied VALUES (?, ?, ?)", rows.position)
+
+    def drop(self) -> None:
+        """Deletes all of it."""
+        self.close()
+        for name in (FILE, *(FILE + ending for ending in BESIDE)):
+            (self._folder / name).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Completes the file."""
