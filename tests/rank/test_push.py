@@ -1,6 +1,8 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centime.model.graph import Graph, graph_from_links, row_shares
@@ -58,6 +60,79 @@ def test_sweeps_lead_to_equation_2_and_the_bound_holds_on_the_way(
     if np.isfinite(bound):
         assert damping / (1 - damping) * moved / graph.pages <= bound + 1e-12
     assert np.abs(scores - exact).sum() / graph.pages <= certified_error(damping, moved, hidden, graph.pages)
+
+
+NEAR_ONE = [0.99, 1 - 1e-9, 1 - 2.0**-53]
+
+
+def exact_iteration(
+    graph: Graph, damping: float, emphasis: np.ndarray | None, values: list[Fraction]
+) -> list[Fraction]:
+    """Gh without any rounding."""
+    lean = [Fraction(1)] * graph.pages if emphasis is None else [Fraction(one) for one in emphasis]
+    following = [Fraction(0)] * graph.pages
+    for page, value in enumerate(values):
+        for target in graph.row(page):
+            following[target] += Fraction(damping) * value / len(graph.row(page))
+    left = (graph.pages - sum(following, Fraction(0))) / sum(lean, Fraction(0))
+    return [one + left * share for one, share in zip(following, lean, strict=True)]
+
+
+@settings(max_examples=50)
+@given(graphs(weighted=False), st.sampled_from([0, 1e-17, 0.5, *NEAR_ONE]), st.integers(1, 3), st.data())
+def test_what_debts_certify_holds_in_exact_arithmetic(
+    graph: Graph, damping: float, threads: int, data: st.DataObject
+) -> None:
+    emphasis = emphasis_of(data.draw(st.none() | vectors(graph.pages)))
+    start = emphasis_of(data.draw(st.none() | vectors(graph.pages)))
+    with Crew(threads) as crew:
+        pushing = Pushing(graph, np.empty(0), damping, emphasis, start, crew)
+        for _ in range(data.draw(st.sampled_from([0, 2, 30]))):
+            pushing.sweep()
+        before, links = [Fraction(one) for one in pushing.paid], pushing.links
+        scores, moved, hidden = pushing.certify(1e300)
+    if pushing.links == links and sum(before) > 0:  # otherwise from the links
+        values = [one * graph.pages / sum(before) for one in before]
+        after = exact_iteration(graph, pushing.damping, emphasis, values)
+        off = sum(abs(Fraction(one) - max(Fraction(0), other)) for one, other in zip(scores, after, strict=True))
+        far = sum(abs(Fraction(one) - other) for one, other in zip(scores, values, strict=True))
+        d = Fraction(pushing.damping)
+        assert d * far + off <= d * Fraction(moved) + Fraction(hidden)
+
+
+def test_the_rounding_of_values_is_counted_at_their_size() -> None:
+    graph = graph_from_links(3, [0, 1], [1, 0])  # the links hold all that the start has and get 1e-9 of what comes in
+    with Crew(1) as crew:
+        pushing = Pushing(graph, np.empty(0), 0.5, np.array([1e-9, 1e-9, 3.0]), np.array([2.0, 1.0, 0.0]), crew)
+        for _ in range(100):
+            pushing.sweep()
+    assert pushing.total > 1e8
+    assert pushing.drift >= 100 * 2.0**-53 * pushing.total
+
+
+@pytest.mark.parametrize("damping", NEAR_ONE)
+def test_no_score_is_below_0_however_much_is_rounded(damping: float) -> None:
+    graph = graph_from_links(4, [1, 0, 3, 3, 3, 3], [1, 0, 1, 0, 1, 3])
+    found = pagerank(graph, damping=damping, personalisation=[1e-14, 1e-14, 1, 1e-14], start=[1e-5, 1e-5, 1, 1e-5])
+    assert found.scores.min() >= 0
+    exact = pagerank_of(graph, damping, [1e-14, 1e-14, 1, 1e-14])
+    assert np.abs(found.scores - exact).sum() / 4 <= found.certified_error < np.inf
+
+
+def test_a_start_of_which_pages_with_links_have_little_loses_no_digits() -> None:
+    graph = graph_from_links(6, [2, 2, 1, 1, 1], [2, 0, 5, 2, 3])
+    found = pagerank(graph, damping=0.5, error=1e-14, start=[1, 1e-5, 1e-5, 1, 1, 1])
+    assert found.certified_error <= 1e-14
+    assert found.scores == pytest.approx(pagerank_of(graph, 0.5).astype(float), abs=1e-14)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_that_own_one_side_each_of_a_bipartite_graph_take_few_sweeps(threads: int) -> None:
+    random = np.random.default_rng(4)
+    left, right = np.repeat(np.arange(400), 5), 400 + random.integers(0, 100, 2_000)
+    graph = graph_from_links(500, np.append(left, right), np.append(right, left))
+    found = pagerank(graph, damping=0.99, error=1e-6, threads=threads)
+    assert found.iterations <= 40
 
 
 def test_debts_are_balanced_so_that_a_graph_that_mixes_takes_few_sweeps() -> None:

@@ -62,7 +62,7 @@ def one_iteration(
     scores = vectors[0]
     for vector in vectors[1:]:
         scores += vector
-    left = 1.0 - scores.sum() / graph.pages
+    left = max(0.0, 1.0 - scores.sum() / graph.pages)  # below 0 by rounding alone
     scores += left if emphasis is None else left * emphasis
     return scores, float(distance(scores, values)), float(UNIT * hidden)
 
