@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from centime.ledger.memory_rows import MemoryRows
@@ -81,6 +81,7 @@ def test_the_certified_error_bounds_the_distance_to_the_solution_at_any_time(mad
 
 
 @given(reads)
+@example([(0, set(), True), (0, {0}, False)])  # what was wanted is not any more, and goes round a loop
 def test_sweeps_lead_to_the_interest_of_the_off_line_ranking(made: Reads) -> None:
     web = Web()
     for page, links, wanted in made:
@@ -93,6 +94,7 @@ def test_sweeps_lead_to_the_interest_of_the_off_line_ranking(made: Reads) -> Non
         assert (web.interest.error(web.rows) or 0.0) < 1e-7
     else:
         assert web.interest.error(web.rows) is None
+        assert not web.interest.scores().any()
 
 
 @given(reads, st.integers(0, 39))

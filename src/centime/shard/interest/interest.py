@@ -166,22 +166,24 @@ class Interest:
 
     def scores(self) -> Vector:
         """The interest of all pages as `centime rank --vector interest` has it: the mean over all pages is 1."""
-        interest = self._tables().interest
-        total = float(interest.sum())
-        return interest * (self.pages / total) if total > 0 else np.zeros(self.pages)
+        total = self._sum()
+        return self._tables().interest * (self.pages / total) if total > 0.0 else np.zeros(self.pages)
 
     def error(self, rows: RowStore) -> float | None:
         """The certified error of `scores`: the sum of all errors divided by the number of pages is at most this. None
-        if no page is wanted yet. Reads all links.
+        if no page is wanted. Reads all links.
         """
-        tables, left = self._tables(), 0.0
-        total = float(tables.interest.sum())
+        tables, left, total = self._tables(), 0.0, self._sum()
         if total <= 0.0:
             return None
         for begin in range(0, self.pages, BATCH):
             pages = np.arange(begin, min(begin + BATCH, self.pages), dtype=np.int64)
             left += flow.residual(tables, pages, rows.gather(pages), self.damping)
         return 2.0 * left / ((1.0 - self.damping) * total)
+
+    def _sum(self) -> float:
+        """The sum of the interest of all pages; 0 if none is wanted, whatever sweeps have yet to take back."""
+        return float(self._tables().interest.sum()) if self.are_wanted().any() else 0.0
 
     def are_wanted(self, pages: Pages | None = None) -> Flags:
         """Which of these pages, or of all, are wanted."""
