@@ -2,7 +2,8 @@
 
 The kernels release the interpreter lock, so plain threads suffice. Compared with numba's parallel loops, they need no
 second compiler pass of several seconds, and no threading layer that breaks when two threads of a program rank at the
-same time. A round costs about 20 microseconds.
+same time. A round costs 20 microseconds, and up to 200 on virtual machines; each thread needs a vector over all pages.
+So several threads pay from some ten million links on.
 """
 
 import os
@@ -18,6 +19,7 @@ from centime.model.graph import Offsets
 
 R = TypeVar("R")
 MOST_THREADS = 256
+MANY_LINKS = 10_000_000  # two threads take longer than one for three million random links, and as long for five
 USUAL_THREADS = 8  # each needs a vector of its own, and beyond these memory is the limit
 
 
@@ -51,7 +53,7 @@ def crew_for(links: int, threads: int | None) -> Crew:
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise BadSetting(f"the number of threads must be from 1 to {MOST_THREADS}, not {threads}")
     if threads is None:
-        threads = min(len(os.sched_getaffinity(0)), USUAL_THREADS) if links > 100_000 else 1
+        threads = min(len(os.sched_getaffinity(0)), USUAL_THREADS) if links > MANY_LINKS else 1
     return Crew(threads)
 
 

@@ -29,9 +29,10 @@ first (`renumbering.py`).
 
 Each thread owns a range of pages and a vector over all pages: within its range the vector is the current debt,
 elsewhere it is mail for other threads. So no thread writes to a cache line that another uses, and the result depends on
-the number of threads but not on timing. A sweep has four turns, in which each thread visits a quarter of its pages
-after it has collected the mail for them. With one turn, threads would work from old debts of each other: on a bipartite
-graph with one side for each thread, debts then shrink by d at each sweep (392 sweeps instead of 18).
+the number of threads but not on timing. Where much is mailed, a sweep has four turns, in which each thread visits a
+quarter of its pages after it has collected the mail for them. With one turn, threads would work from old debts of each
+other: on a bipartite graph with one side for each thread, debts then shrink by d at each sweep (392 sweeps instead of
+18). Elsewhere turns save a sweep or two, which is less than they cost.
 
 Guaranteed: the certified error of x = Gh with h = y N / |y| (`certificate.py`). Since y + r = dWy + b e, x is known
 without reading the links again, up to the rounding of all sweeps. Additions to a debt are off by at most 2^-53 of the
@@ -44,7 +45,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from centime.model.graph import Graph, Targets, Weights
+from centime.model.graph import Graph, Offsets, Targets, Weights
 from centime.model.kernel import Whole
 from centime.rank.balance import NO_EMPHASIS, balance, close, collect, lift, settle
 from centime.rank.certificate import UNIT, certified_error, one_iteration
@@ -62,6 +63,8 @@ WHOLE_SWEEPS = 8  # without a threshold, before it is tried again
 SHORT_ROWS = 2.0, 4.0  # links of a page, on average, for which rows are paid without a loop
 NEAR = 0.5  # the share of links to the page before or after from which fewer links are handed on
 TURNS = 4  # of each thread in a sweep
+WITHIN = 0.5  # threads take turns if they keep less than this share of the links that they would keep of random ones
+MAILED_OF = 4_096  # links that are looked at for this share
 TRIED = 3  # sweeps after which it is decided, again and again, whether pages pay more than they owe
 SLOW = 0.3  # a sweep that leaves less of the debts needs no help
 MUTUAL = 0.9  # the share of mutual links from which over-paying helps
@@ -73,6 +76,14 @@ WORTH_ORDERING = 25  # sweeps; the search and the renumbering take as long
 IN_ORDER = 0.7  # the share of links in one direction from which pages are in order
 DIVERGED = 2.0  # times the least debt so far
 MOST_PAID, MOST_PAID_ALL_MUTUAL = 1.3, 1.9  # times the debt; one-way links make more diverge
+
+
+def _mailed(graph: Graph, cuts: Offsets) -> float:
+    """About the share of links that lead to pages of another thread."""
+    links = np.arange(0, graph.links, max(1, graph.links // MAILED_OF))
+    ends = np.searchsorted(graph.offsets, links, "right") - 1, graph.targets[links]
+    owners, others = (np.searchsorted(cuts, pages, "right") for pages in ends)
+    return float((owners != others).mean()) if len(links) else 0.0
 
 
 class Pushing:
@@ -95,9 +106,10 @@ class Pushing:
         self.weights = weights
         self.damping = max(damping, LEAST_DAMPING)
         self.crew = crew
-        turns = TURNS if crew.parts > 1 else 1
-        self._turn_cuts = cut_evenly(graph.offsets, turns * crew.parts)
-        self.cuts = self._turn_cuts[::turns]
+        self.cuts = self._turn_cuts = cut_evenly(graph.offsets, crew.parts)
+        if crew.parts > 1 and _mailed(graph, self.cuts) > 1.0 - WITHIN / crew.parts:
+            self._turn_cuts = cut_evenly(graph.offsets, TURNS * crew.parts)
+            self.cuts = self._turn_cuts[::TURNS]
         # One allocation: large ones get large memory pages, and thousands of small ones take as long as a sweep.
         self.share, *self.debts = np.zeros((1 + crew.parts, pages))
         self.paid = np.empty(pages)

@@ -119,7 +119,10 @@ def _rank(
         int | None, typer.Option(metavar="K", help="Stop when the order of the best K no longer changes.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", help="The number of threads. Default: one per core, at most 8.")
+        int | None,
+        typer.Option(
+            metavar="N", help="The number of threads. Default: 1, or one per core (at most 8) from 10 million links on."
+        ),
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", help="The number of best pages to show.")] = 20,
     output: Annotated[
