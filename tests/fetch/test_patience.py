@@ -26,11 +26,15 @@ def test_the_patience_of_a_request_is_also_that_of_robots() -> None:
 
 
 def test_the_time_that_a_host_takes_is_told_with_that_of_its_robots_file_once() -> None:
+    waits: list[float] = []  # as the server saw them: the timers of uvloop may be a millisecond early
+
     async def slow(writer: asyncio.StreamWriter) -> None:
+        began = time.monotonic()
         await asyncio.sleep(0.2)
+        waits.append(time.monotonic() - began)
         writer.write(answer(b"User-agent: *"))
 
     (first, second), _ = fetch_all({"/robots.txt": slow, "/page": answer(b"x")}, ["/page", "/page"])
-    assert first.held >= 0.2
-    assert first.seconds < first.held
-    assert 0.0 < second.held < first.held
+    (waited,) = waits
+    assert first.held >= first.seconds + waited
+    assert 0.0 < second.held < second.seconds + waited
