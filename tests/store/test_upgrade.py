@@ -1,4 +1,7 @@
-"""Crawl folders of older formats: upgraded, also after a kill at any step, and continued as if nothing had happened."""
+"""Crawl folders of older formats: upgraded, also after a kill at any step, and continued as if nothing had happened.
+
+Those of the present format: tests/golden/test_golden.py.
+"""
 
 import hashlib
 import json
@@ -25,7 +28,7 @@ from tests.crawl.changing import ChangingWorld
 from tests.crawl.engine.test_transport import Clock, InMemory
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-FORMATS = sorted(path.name.partition(".")[0] for path in GOLDEN.glob("*.tar.xz"))
+FORMATS = sorted(path.name.partition(".")[0] for path in GOLDEN.glob("format-?.tar.xz"))
 NAMES = {"found": "moved_temporarily"}  # outcomes that were renamed
 
 
