@@ -57,8 +57,8 @@ def test_row_groups_are_read_one_after_the_other(path: Path) -> None:
     ("columns", "sentence"),
     [
         ({"source": [0]}, "needs two columns, source and target; there are 1"),
-        ({"source": [0], "target": ["a"]}, "'source' and 'target' must both be integers, or both text"),
-        ({"source": [0.5], "target": [1.5]}, "must both be integers"),
+        ({"source": [0], "target": ["a"]}, "'source' and 'target' must both be whole numbers, or both text"),
+        ({"source": [0.0, 0.5], "target": [1.0, 1.5]}, "row 1: 0.5 is not the number of a page"),
         ({"source": [0, None], "target": [1, 1]}, "row 1: column 'source' has no value"),
         ({"source": ["a", "b"], "target": ["b", None]}, "row 1: column 'target' has no value"),
         ({"source": ["a", ""], "target": ["b", "c"]}, "row 1: a page has no name"),

@@ -1,5 +1,6 @@
 """Tables are recognised by what they offer, so pyarrow stands for all libraries, and small classes for their parts."""
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,38 @@ def test_whole_numbers_stay_numbers(table: object) -> None:
     assert labelled(as_graph(table)) == [(10, 7, 1.0), (7, 2**40, 1.0)]
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([10.0, 7.0]),
+        pa.array(np.array([10, 7], dtype=np.float16)),
+        pa.array([Decimal(10), Decimal(7)], pa.decimal128(38, 0)),
+        pa.array([Decimal(10), Decimal(7)], pa.decimal128(9, 2)),
+        pa.array([10, 7]).dictionary_encode(),
+    ],
+    ids=lambda column: str(column.type)[:10],
+)
+def test_whole_numbers_of_any_type_stay_numbers(column: pa.Array) -> None:
+    table = pa.table({"source": column, "target": column, "weight": column})
+    assert labelled(as_graph(table)) == [(10, 10, 10.0), (7, 7, 7.0)]
+
+
+def test_runs_of_equal_pages_are_read() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["a", "b"])
+    assert [link[:2] for link in labelled(as_graph(pa.table({"source": runs, "target": ["b", "c", "c"]})))] == [
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
+
+
+def test_two_columns_may_have_the_same_name_unless_they_are_those_of_links() -> None:
+    columns = [pa.array(["a"]), pa.array(["b"]), pa.array(["c"]), pa.array(["d"])]
+    assert labelled(as_graph(pa.table(columns, names=["x", "source", "target", "x"]))) == [("b", "c", 1.0)]
+    with pytest.raises(BadGraph, match="two columns have the name 'source'"):
+        as_graph(pa.table(columns, names=["source", "source", "target", "x"]))
+
+
 def test_all_text_types_of_arrow_and_several_batches_are_read() -> None:
     for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
         columns = {
@@ -118,8 +151,11 @@ def test_without_pyarrow_a_data_frame_is_read_by_its_columns(monkeypatch: pytest
     ("columns", "options", "sentence"),
     [
         ({"source": ["a", None], "target": ["b", "c"]}, {}, "row 1: column 'source' has no value"),
-        ({"source": [0.5], "target": [1]}, {}, "must both be integers, or both text"),
-        ({"source": ["a"], "target": [1]}, {}, "must both be integers, or both text"),
+        ({"source": [3.0, 0.5], "target": [1.0, 2.0]}, {}, "row 1: 0.5 is not the number of a page"),
+        ({"source": [2.0**60], "target": [1]}, {}, "row 0: .* is not the number of a page"),
+        ({"source": [1], "target": pa.array([Decimal("0.5")])}, {}, "rows 0 to 0: a page number has a fraction"),
+        ({"source": [True], "target": [False]}, {}, "must both be whole numbers, or both text"),
+        ({"source": ["a"], "target": [1]}, {}, "must both be whole numbers, or both text"),
         ({"source": ["a"], "target": [""]}, {}, "row 0: a page has no name"),
         ({"source": ["a"], "target": ["b"], "weight": [-1.0]}, {}, "row 0: a weight must be"),
         ({"source": ["a"], "target": ["b"]}, {"source": "u"}, "no column 'u'; the columns are source, target"),
@@ -145,6 +181,8 @@ def test_what_arrow_cannot_convert_and_pages_that_are_no_names_get_a_sentence() 
 
     with pytest.raises(BadGraph, match=r"cannot be converted to Arrow: a column of several types$"):
         as_graph(Refused())
+    with pytest.raises(BadGraph, match="a name is not Unicode text"):
+        as_graph(Pandas({"source": ["a\ud800"], "target": ["b"]}))
     with pytest.raises(BadGraph, match="whole numbers or text, not float64"):
         as_graph(Frame({"source": [0.5], "target": [1.0]}))
 

@@ -93,6 +93,7 @@ def test_keys_of_a_mapping_are_pages_even_without_links() -> None:
         (np.array([[0, np.inf]]), "whole numbers or text, not float64"),
         (np.array([[0, 2.0**63]]), "whole numbers or text, not float64"),
         (np.ma.array([[0, 1]], mask=[[False, True]]), "masked"),
+        ((np.array([0, 1]), np.ma.array([1, 0], mask=[False, True])), "masked"),
         ([(None, "a")], "a page of the links is None"),
     ],
 )

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import typer
 
+from centime.cli.rank.source import as_given
 from centime.cli.visible import say
 from centime.model.errors import BadInput, CentimeError, DamagedCrawl
 
@@ -128,5 +129,5 @@ def _sentence(problem: Exception) -> tuple[str, int]:
 
 def _say(sentence: str, code: int) -> int:
     with suppress(BrokenPipeError):
-        say(f"centime: {sentence}")
+        say(f"centime: {as_given(sentence)}")
     return code

@@ -1,6 +1,7 @@
 """The columns of a table with one link per row, in Arrow's arrays (`heading.py` chooses the columns).
 
-Pages are integers, or text: then they are numbered in the order of their first mention.
+Pages are integers, or text: then they are numbered in the order of their first mention. Data frames make floating point
+of integers, and databases decimals (DuckDB's HUGEINT is one); without a fraction, they are integers here too.
 """
 
 from collections.abc import Sequence
@@ -8,18 +9,20 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from centime.graphs.name_slots import Bytes
 from centime.graphs.names import NameTable
+from centime.graphs.values import LARGEST_EXACT, Ends
 from centime.model.errors import BadGraph
 from centime.model.graph import Targets, Weights
 
 
 def kind_of(kind: pa.DataType) -> str:
     """`numbers` or `text`, or nothing if a column of this type names no pages."""
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         kind = kind.value_type
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "numbers"
     return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else ""
 
@@ -30,10 +33,39 @@ def kind_of_ends(where: str, columns: Sequence[str], schema: pa.Schema) -> str:
     kinds = {kind_of(one) for one in types}
     if len(kinds) != 1 or "" in kinds:
         raise BadGraph(
-            f"{where}: the columns {columns[0]!r} and {columns[1]!r} must both be integers, or both text, "
+            f"{where}: the columns {columns[0]!r} and {columns[1]!r} must both be whole numbers, or both text, "
             f"not {types[0]} and {types[1]}"
         )
     return kinds.pop()
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """The values of a column; what stands for them if it is a dictionary of numbers, or of runs, unpacked."""
+    if pa.types.is_run_end_encoded(column.type):
+        return pc.run_end_decode(column)
+    encoded = pa.types.is_dictionary(column.type) and kind_of(column.type) != "text"
+    return column.dictionary_decode() if encoded else column
+
+
+def whole_numbers(where: str, column: pa.Array, rows: int) -> Ends:
+    """The page numbers of a column without missing values; `rows` rows are before these."""
+    if pa.types.is_decimal(column.type):
+        try:
+            return np.asarray(column.cast(pa.int64()))
+        except pa.ArrowInvalid:
+            raise BadGraph(
+                f"{where}, rows {rows} to {rows + len(column) - 1}: a page number has a fraction, or is above 2^63 - 1"
+            ) from None
+    numbers = column.to_numpy(zero_copy_only=False)
+    if numbers.dtype.kind == "f":
+        numbers = numbers.astype(np.float64, copy=False)
+        good = (numbers == np.trunc(numbers)) & (np.abs(numbers) <= LARGEST_EXACT)
+        if not good.all():
+            place = int(np.argmin(good))
+            raise BadGraph(f"{where}, row {rows + place}: {numbers[place]} is not the number of a page")
+    elif numbers.dtype.kind == "u" and (numbers > np.uint64(2**63 - 1)).any():
+        raise BadGraph(f"{where}, rows {rows} to {rows + len(column) - 1}: a page number is above 2^63 - 1")
+    return np.asarray(numbers, dtype=np.int64)
 
 
 def check_filled(where: str, names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> None:
@@ -46,6 +78,8 @@ def check_filled(where: str, names: Sequence[str], columns: Sequence[pa.Array], 
 
 def link_weights(where: str, column: pa.Array, rows: int) -> Weights:
     """The weights of links, which must be finite numbers, zero or more."""
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype.kind not in "iufb":
         raise BadGraph(f"{where}: the weights must be numbers, not {column.type}")

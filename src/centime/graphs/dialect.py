@@ -25,7 +25,7 @@ NUMBER = re.compile(rb"[-+]?\.?[0-9][-+.0-9eE]*")
 SOURCES = {b"source", b"src", b"from", b"start", b"referring"}
 TARGETS = {b"target", b"tgt", b"dst", b"destination", b"to", b"end"}
 BETWEEN_WORDS = re.compile(rb"[\s_-]+")
-WHAT_IT_NAMES = re.compile(rb"(?<=.)(?:node|page|vertex)?(?:id|ur[il])?$")
+WHAT_IT_NAMES = re.compile(rb"^(?:ur[il]|page)(?=.)|(?<=.)(?:node|page|vertex)?(?:id|ur[il])?$")
 MARK = re.compile(rb"# centime: (names|numbers)(?: from ([0-9]))?, ([0-9]{1,10}) pages")
 
 
@@ -101,7 +101,7 @@ def _guess(found: list[Line], csv: bool) -> tuple[bool, bool]:
 
 
 def heading_word(name: bytes) -> bytes:
-    """The word of a heading, without what else it says: `source` for "Source URL", `fromNodeId` is `from`."""
+    """The word of a heading and nothing else: `source` for "Source URL", `from` for `fromNodeId` and `url_from`."""
     return WHAT_IT_NAMES.sub(b"", BETWEEN_WORDS.sub(b"", name.strip(b' "').lower()))
 
 

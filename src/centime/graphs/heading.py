@@ -20,8 +20,6 @@ def choose_columns(
     weight: str | None = WEIGHT,
 ) -> tuple[str, ...]:
     """The columns of source, target and, if there is one, weight."""
-    if len(set(names)) != len(names):
-        raise BadGraph(f"{where}: two columns have the same name")
     source, target, weight = (None if given is None else str(given) for given in (source, target, weight))
     for given in (source, target):
         if given is not None and given not in names:
@@ -41,4 +39,8 @@ def choose_columns(
     weights = [name for name in weights if name not in (start, end)][:1]
     if not weights and weight not in (None, WEIGHT):
         raise BadGraph(f"{where}: there is no column {weight!r} of weights; the columns are {', '.join(names)}")
-    return start, end, *weights
+    chosen = (start, end, *weights)
+    twice = next((name for name in chosen if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadGraph(f"{where}: two columns have the name {twice!r}")
+    return chosen

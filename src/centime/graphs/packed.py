@@ -1,9 +1,11 @@
 """Text files as blocks of whole lines, plain or compressed (`.gz`, `.zst`), in bounded memory.
 
-A file that expands to a thousand times its size needs no more memory than any other. A line longer than a block is
+A byte order mark of UTF-8 is skipped; what begins with one of UTF-16, as spreadsheets write it, is given as UTF-8. A
+file that expands to a thousand times its size needs no more memory than any other. A line longer than a block is
 refused.
 """
 
+import codecs
 import gzip
 import io
 import stat
@@ -12,15 +14,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import fstat
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from centime.graphs.name_slots import Bytes
 from centime.model.errors import BadGraph, BadInput
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
 BLOCK = 1 << 18
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF16_PIECE = 1 << 16
 
 
 class TextFile:
@@ -35,7 +42,13 @@ class TextFile:
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
         passed, held, start = 0, 0, -1
-        with opened(self.path) as raw, unpacked(raw, self.path) as file:
+        with opened(self.path) as raw, unpacked(raw, self.path) as packed:
+            file, begin = packed, packed.read(2)
+            if begin in UTF16_MARKS:
+                file = io.BufferedReader(_FromUtf16(begin, packed, self.path), UTF16_PIECE)
+            else:
+                held = len(begin)
+                buffer[:held] = begin
             size = fstat(raw.fileno()).st_size
             while True:
                 read = file.readinto(view[held:])
@@ -59,6 +72,36 @@ class TextFile:
         """The lines with their ends."""
         for block in self.blocks():
             yield from io.BytesIO(block.tobytes())
+
+
+class _FromUtf16(io.RawIOBase):
+    """A file of UTF-16 as bytes of UTF-8."""
+
+    def __init__(self, mark: bytes, file: io.BufferedReader, path: Path) -> None:
+        self._file, self._path = file, path
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._decoder.decode(mark)
+        self._held = b""
+
+    def readable(self) -> bool:
+        """True: it is read."""
+        return True
+
+    def readinto(self, buffer: "Buffer", /) -> int:
+        """Reads as a file does; BadGraph if the file is not UTF-16."""
+        view = memoryview(buffer).cast("B")
+        while not self._held:
+            read = self._file.read(UTF16_PIECE)
+            try:
+                self._held = self._decoder.decode(read, final=not read).encode()
+            except UnicodeDecodeError:
+                raise BadGraph(f"{self._path}: it begins as UTF-16 text does, and is not") from None
+            if not read:
+                break
+        count = min(len(view), len(self._held))
+        view[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count
 
 
 @contextmanager

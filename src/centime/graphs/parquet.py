@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from centime.graphs.columns import check_filled, kind_of_ends, link_weights, number_names
+from centime.graphs.columns import check_filled, kind_of_ends, link_weights, number_names, plain, whole_numbers
 from centime.graphs.heading import choose_columns
 from centime.graphs.link_blocks import Declared, Links
 from centime.graphs.names import NameTable, PageNames
@@ -62,7 +62,7 @@ class ParquetLinks:
         rows = 0
         with self._file() as file:
             for batch in self._batches(file):
-                columns = [batch.column(batch.schema.get_field_index(column)) for column in self.columns]
+                columns = [plain(batch.column(batch.schema.get_field_index(column))) for column in self.columns]
                 check_filled(self.name, self.columns, columns, rows)
                 if self.table is None:
                     sources, targets = (self._numbers(column, rows) for column in columns[:2])
@@ -104,7 +104,7 @@ class ParquetLinks:
         return column, self._noted.first
 
     def _numbers(self, column: pa.Array, rows: int) -> Targets:
-        numbers = column.to_numpy(zero_copy_only=False)
+        numbers = whole_numbers(self.name, column, rows)
         good = (numbers >= 0) & (numbers < LARGEST_PAGE_COUNT)
         if not good.all():
             place = f"{self.name}, row {rows + int(np.argmin(good))}"

@@ -83,6 +83,8 @@ def _batches(table: Any) -> "Iterator[pa.RecordBatch]":
             from pyarrow.interchange import from_dataframe
 
             yield from from_dataframe(table).to_batches()
+    except UnicodeEncodeError:
+        raise BadGraph(f"{WHERE}: a name is not Unicode text: it has half of a surrogate pair") from None
     except pa.ArrowException as wrong:
         raise BadGraph(f"{WHERE}: a column cannot be converted to Arrow: {str(wrong).splitlines()[0]}") from None
 
@@ -90,7 +92,7 @@ def _batches(table: Any) -> "Iterator[pa.RecordBatch]":
 def _from_batches(
     batches: "Iterator[pa.RecordBatch]", source: str | None, target: str | None, weight: str | None
 ) -> NamedGraph:
-    from centime.graphs.columns import check_filled, kind_of_ends, link_weights, number_names
+    from centime.graphs.columns import check_filled, kind_of_ends, link_weights, number_names, plain, whole_numbers
 
     names = NameTable()
     parts: list[tuple[Any, ...]] = []
@@ -98,12 +100,12 @@ def _from_batches(
     for batch in batches:
         chosen = choose_columns(WHERE, batch.schema.names, source, target, weight)
         kind = kind_of_ends(WHERE, chosen, batch.schema)
-        columns = [batch.column(batch.schema.get_field_index(column)) for column in chosen]
+        columns = [plain(batch.column(batch.schema.get_field_index(column))) for column in chosen]
         check_filled(WHERE, chosen, columns, rows)
         if kind == "text":
-            ends = number_names(WHERE, names, columns[0], columns[1], rows)
+            ends: tuple[Any, Any] = number_names(WHERE, names, columns[0], columns[1], rows)
         else:
-            ends = (_whole(columns[0], rows), _whole(columns[1], rows))
+            ends = (whole_numbers(WHERE, columns[0], rows), whole_numbers(WHERE, columns[1], rows))
         parts.append((*ends, *(link_weights(WHERE, column, rows) for column in columns[2:])))
         rows += len(batch)
     if not rows:
@@ -113,10 +115,3 @@ def _from_batches(
     if kind == "text":
         return NamedGraph(graph_from_links(len(names), sources, targets, counts), names.names())
     return from_numbers(sources, targets, counts, np.empty(0, dtype=np.int64))
-
-
-def _whole(column: "pa.Array", rows: int) -> Any:
-    numbers = column.to_numpy(zero_copy_only=False)
-    if numbers.dtype.kind == "u" and (numbers > np.uint64(2**63 - 1)).any():
-        raise BadGraph(f"{WHERE}, rows {rows} to {rows + len(column) - 1}: a page number is above 2^63 - 1")
-    return numbers.astype(np.int64)

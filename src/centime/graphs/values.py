@@ -61,8 +61,6 @@ def from_mapping(rows: Mapping[Any, Any]) -> NamedGraph:
 
 def from_array(links: npt.NDArray[Any]) -> NamedGraph:
     """The graph of an array with a row for each link."""
-    if np.ma.is_masked(links):
-        raise BadGraph("an array of links must have all its values, and some of this one are masked")
     if links.ndim != 2 or links.shape[1] not in (2, 3):
         raise BadGraph(
             "an array of links has two or three columns: source, target and weight; "
@@ -80,6 +78,8 @@ def from_ends(
     pages: Sequence[Any] = (),
 ) -> NamedGraph:
     """The graph of links from `sources` to `targets`; `pages` are there even without links."""
+    if any(np.ma.is_masked(column) for column in (sources, targets, weights)):
+        raise BadGraph("an array of links must have all its values, and some of this one are masked")
     if len(sources) != len(targets) or (weights is not None and len(weights) != len(sources)):
         raise BadGraph("sources, targets and weights of links must be columns of the same length")
     weight = None if weights is None else _weights(weights)

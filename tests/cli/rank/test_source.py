@@ -87,3 +87,11 @@ def test_names_stay_with_the_pages_that_are_mentioned(tmp_path: Path) -> None:
     named = read_named(tmp_path / "x.net").mentioned()
     assert list(named.names or []) == ["a", "c"]
     assert named.graph.row(1).tolist() == [0]
+
+
+def test_what_is_wrong_with_standard_input_is_said_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given(monkeypatch, b"a b c d\n")
+    assert run(app, ["rank", "-", "--from", "tsv"]) == 2
+    assert capsys.readouterr().err.startswith("centime: standard input, line 1: expected a link")

@@ -1,5 +1,6 @@
 """What NetworkX writes is read with the same links; what is wrong in a file is named with its line."""
 
+import gzip
 from pathlib import Path
 
 import networkx as nx
@@ -50,12 +51,30 @@ def test_a_column_of_weights_and_an_edge_list_are_still_what_they_were(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "heading", ["Source URL,Target URL", "source_id,targetId", "From,To", "Anchor,Referring page URL,Target URL"]
+    "heading",
+    [
+        "Source URL,Target URL",
+        "source_id,targetId",
+        "From,To",
+        "url_from,url_to",
+        "Anchor,Referring page URL,Target URL",
+    ],
 )
 def test_a_heading_may_say_more_than_source_and_target(tmp_path: Path, heading: str) -> None:
     anchor = "x," * heading.startswith("Anchor")
     (tmp_path / "x.csv").write_text(f"{heading}\n{anchor}a,b\n{anchor}b,c\n")
     assert named_links(read_named(tmp_path / "x.csv")) == [("a", "b", 1.0), ("b", "c", 1.0)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_what_spreadsheets_write_is_read(tmp_path: Path, encoding: str) -> None:
+    sheet = 'sep=;\r\n"Type";"Source";"Target";"Weight"\r\nx;https://münchen.example/;b;2,5\r\nx;b;c;1\r\n'
+    mark = "\ufeff" * (encoding == "utf-16-be")
+    with gzip.open(tmp_path / "x.csv.gz", "wb") as file:
+        file.write((mark + sheet).encode(encoding))
+    assert named_links(read_named(tmp_path / "x.csv.gz")) == [("b", "c", 1.0), ("https://münchen.example/", "b", 2.5)]
+    (tmp_path / "y.txt").write_bytes((mark + "a b\nb ü\n").encode(encoding))
+    assert named_links(read_named(tmp_path / "y.txt")) == [("a", "b", 1.0), ("b", "ü", 1.0)]
 
 
 def test_vertices_of_pajek_may_only_be_counted(tmp_path: Path) -> None:
@@ -117,6 +136,7 @@ def test_a_label_of_gml_may_have_several_lines_and_entities(tmp_path: Path) -> N
         ("x.csv", "Source,Anchor,Destination,Weight\na,b,c,much\n", "line 2: a weight must be a number, not 'much'"),
         ("x.csv", "Source,Anchor,Destination,Weight\na,b,c,nan\n", "line 2: a weight must be a finite number"),
         ("x.csv", "Source,Anchor,Destination\n\udcff,b,c\n", "line 2: the line is not UTF-8"),
+        ("x.csv", "\udcff\udcfea", "it begins as UTF-16 text does, and is not"),
         ("x.net", "1 2\n", "line 1: expected \\*Vertices"),
         ("x.net", "*arcs\n1\n", "line 2: expected two vertices"),
         ("x.net", "*Vertices 2\n*Matrix\n0 1\n", "line 2: \\*Matrix is not read"),

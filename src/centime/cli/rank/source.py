@@ -17,8 +17,8 @@ from centime.model.errors import BadInput
 if TYPE_CHECKING:
     from centime.graphs.names import NamedGraph
 
-_COPIES: list[TemporaryDirectory[str]] = []
-"""Each removes itself when the program ends."""
+_COPIES: list[tuple[TemporaryDirectory[str], Path, str]] = []
+"""Folders that remove themselves when the program ends, the file in each, and what people call it."""
 
 
 def is_crawl_folder(path: Path) -> bool:
@@ -42,10 +42,11 @@ def graph_file(path: Path, form: str | None = None) -> Path:
         return path
     if not piped and not path.is_file():
         raise BadInput(f"{path}: there is no such file")
-    _COPIES.append(TemporaryDirectory(prefix="centime-"))
-    folder = Path(_COPIES[-1].name)
-    name = "standard-input" if str(path) == "-" else path.name
-    copy = folder / f"{name}{_suffix(form)}"
+    suffix = _suffix(form)
+    folder = TemporaryDirectory(prefix="centime-")
+    name = "standard input" if str(path) == "-" else path.name
+    copy = Path(folder.name) / f"{name}{suffix}"
+    _COPIES.append((folder, copy, "standard input" if str(path) == "-" else str(path)))
     if not piped:
         copy.symlink_to(path.resolve())
         return copy
@@ -56,6 +57,13 @@ def graph_file(path: Path, form: str | None = None) -> Path:
             with path.open("rb") as pipe:
                 shutil.copyfileobj(pipe, file)
     return copy
+
+
+def as_given(text: str) -> str:
+    """A text that names files, with what people call them in place of copies."""
+    for _, copy, name in _COPIES:
+        text = text.replace(str(copy), name)
+    return text
 
 
 def _suffix(form: str | None) -> str:

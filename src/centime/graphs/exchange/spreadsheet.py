@@ -1,10 +1,13 @@
 """Tables of text with a heading and many columns, as spreadsheets and crawlers for site owners export them.
 
 The heading must name the columns of the links (`heading.py`), as in `Source,Destination,Anchor,Follow`; other columns
-are ignored. Commas, semicolons or tabs separate columns; a value in double quotes may contain them, and line ends.
+are ignored. Commas, semicolons or tabs separate columns; a value in double quotes may contain them, and line ends. A
+line `sep=;` before the heading, as spreadsheets write it, is skipped. Where semicolons separate, a weight may have a
+decimal comma.
 """
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from centime.graphs.packed import TextFile
 from centime.model.errors import BadGraph
 
 SEPARATORS = ",;\t"
+SEPARATOR_LINE = re.compile(rf"(?i)sep=[{SEPARATORS}]")
 
 
 def has_named_columns(path: Path) -> bool:
@@ -22,8 +26,10 @@ def has_named_columns(path: Path) -> bool:
 
     An edge list has source and target first, and a number after them, if anything.
     """
-    lines = TextFile(path).lines()
-    first, second = (next(lines, b"").decode("utf-8", "replace").strip("\r\n") for _ in range(2))
+    lines = (line.decode("utf-8", "replace").strip("\r\n") for line in TextFile(path).lines())
+    first, second = next(lines, ""), next(lines, "")
+    if SEPARATOR_LINE.fullmatch(first):
+        first, second = second, next(lines, "")
     separator = _separator(first)
     words = [heading_word(word.encode()) for word in first.split(separator)]
     if not (SOURCES.intersection(words) and TARGETS.intersection(words)):
@@ -37,14 +43,19 @@ def has_named_columns(path: Path) -> bool:
 def read_spreadsheet(text: TextFile) -> Iterator[Edge]:
     """The links of a table with a heading."""
     lines = text_lines(text)
-    first = next(lines, (0, ""))[1].rstrip("\r\n")
+    start, first = next(lines, (1, ""))
+    if SEPARATOR_LINE.fullmatch(first.rstrip("\r\n")):
+        start, first = next(lines, (2, ""))
+    first = first.rstrip("\r\n")
     separator = _separator(first)
-    names = [name.strip() for name in next(_rows(text, iter([first]), separator, 1), (1, [""]))[1]]
+    names = [name.strip() for name in next(_rows(text, iter([first]), separator, start), (start, [""]))[1]]
     places = [names.index(column) for column in choose_columns(str(text.path), names)]
-    for line, row in _rows(text, (line for _, line in lines), separator, 2):
+    for line, row in _rows(text, (line for _, line in lines), separator, start + 1):
         if len(row) <= max(places):
             raise BadGraph(f"{text.path}, line {line}: expected {len(names)} columns as in the heading, not {len(row)}")
         source, target, *weight = (row[place].strip() for place in places)
+        if weight and separator == ";":
+            weight = [weight[0].replace(",", ".", 1)]
         yield Edge(line, source, target, weight_of(text, line, weight[0]) if weight else 1.0)
 
 
