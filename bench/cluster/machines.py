@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
+from centime.cluster.nodes.line import ask_node
 from centime.cluster.nodes.node import Node
-from centime.cluster.nodes.remote import ask_node
 from centime.cluster.nodes.said import End, List, Listing, NodeInfo
 
 TOKEN = b"0123456789abcdef0123456789abcdef"

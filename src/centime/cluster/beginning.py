@@ -26,11 +26,11 @@ from centime.crawl.engine.assembly import new_ledger
 from centime.crawl.engine.loop import Limits
 from centime.crawl.engine.memory import half_of_memory
 from centime.discover.seeds import read_seeds
-from centime.model.errors import BadInput, BadSetting
+from centime.model.errors import BadInput, BadSetting, InUse
 from centime.processes.clock import RunClock
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import settings_from
-from centime.store.folder import is_crawl
+from centime.store.folder import CLUSTER, is_crawl
 
 USUAL_PARTITIONS = 16
 
@@ -97,7 +97,17 @@ def _places(
         (replicas and about.copies) or none,
         lambda homes, copies: folder.keep(homes=homes, copies=copies),
     )
-    nodes_there = RemoteNodes(cluster, read_token(token_file), about.id, clock)
+    try:
+        nodes_there = RemoteNodes(cluster, read_token(token_file), about.id, clock)
+    except InUse as elsewhere:
+        raise InUse(f"{folder.path}: this crawl runs already, from a copy of this folder: {elsewhere}") from elsewhere
+    if nodes_there.newest > about.version:
+        nodes_there.close()
+        raise BadInput(
+            f"{folder.path}: {CLUSTER} is older than what the nodes know (version {about.version}, not"
+            f" {nodes_there.newest}), so the crawl went on elsewhere. Use the folder in which it did, or make one:"
+            f" centime cluster recover NEW --cluster {cluster} --crawl {about.id}"
+        )
     folder.note = nodes_there.note
     return nodes_there, placement
 

@@ -22,15 +22,17 @@ def _release_in_child() -> None:
 os.register_at_fork(after_in_child=_release_in_child)
 
 
-def lock_file(folder: Path) -> int:
-    """Makes this the only process that may write in a folder; InUse names the process that holds the lock."""
+def lock_file(folder: Path, what: str = "a crawl is running here") -> int:
+    """Makes this the only process that may write in a folder; InUse names the process that holds the lock, and says
+    what it is.
+    """
     handle = create_file(folder / LOCK, os.O_RDWR)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as trouble:
         holder = os.pread(handle, 20, 0).decode(errors="replace").strip()
         os.close(handle)
-        raise InUse(f"{folder}: a crawl is running here, as process {holder or 'unknown'}; stop it first") from trouble
+        raise InUse(f"{folder}: {what}, as process {holder or 'unknown'}; stop it first") from trouble
     _held.add(handle)
     try:
         os.ftruncate(handle, 0)

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,13 @@ from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import read_about
-from centime.cluster.nodes import remote
+from centime.cluster.nodes import line, remote
 from centime.cluster.nodes.gathering import gather_all
+from centime.cluster.nodes.line import ask_node
+from centime.cluster.nodes.node import Node
 from centime.cluster.nodes.recovering import recover
-from centime.cluster.nodes.said import Follow, Leave, List
+from centime.cluster.nodes.remote import RemoteNodes
+from centime.cluster.nodes.said import CrawlCopy, Crawls, Drop, Follow, Known, Leave, List, Work
 from centime.cluster.nodes.token import NotAdmitted, split_address
 from centime.cluster.ranking.crewing import NodeCrew
 from centime.cluster.ranking.divided import rank_divided
@@ -30,7 +34,8 @@ from centime.crawl.engine.loop import Limits
 from centime.lab.synthetic.weblike import weblike
 from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
-from centime.model.errors import BadInput
+from centime.model.errors import BadInput, InUse
+from centime.processes.clock import RunClock
 from centime.rank.pagerank import pagerank
 from centime.store.versions.stored import every_newest
 
@@ -97,10 +102,10 @@ def test_partitions_move_to_a_node_that_joins_and_away_from_one_that_leaves(
         def look(crawl: Coordinator, now: float) -> None:
             homes = read_about(tmp_path / "c").homes
             if not steps and crawl.run_facts.visits > 5:
-                remote.ask_node(late.address, TOKEN, Follow(nodes[0].address))
+                ask_node(late.address, TOKEN, Follow(nodes[0].address))
                 steps.append("joins")
             elif len(steps) == 1 and late.address in homes:
-                remote.ask_node(nodes[0].address, TOKEN, Leave(nodes[1].address))
+                ask_node(nodes[0].address, TOKEN, Leave(nodes[1].address))
                 steps.append("leaves")
             elif len(steps) == 2 and nodes[1].address not in homes:
                 steps.append("has left")
@@ -212,7 +217,7 @@ def test_a_run_goes_on_where_it_was_when_the_machine_of_the_coordinator_was_lost
 def test_a_stranger_and_a_wrong_token_get_nothing(tmp_path: Path) -> None:
     with machines(tmp_path, 1) as nodes:
         with pytest.raises(NotAdmitted, match="token"):
-            remote.ask_node(nodes[0].address, b"another token of enough length", List())
+            ask_node(nodes[0].address, b"another token of enough length", List())
         host, port = split_address(nodes[0].address)
         for said in (b"GET / HTTP/1.1\r\n\r\n" * 8, bytes(64), b""):
             with socket.create_connection((host, port), timeout=10) as stranger:
@@ -222,6 +227,100 @@ def test_a_stranger_and_a_wrong_token_get_nothing(tmp_path: Path) -> None:
                     stranger.shutdown(socket.SHUT_WR)
                     assert stranger.recv(64) == b""
         assert len(nodes_of(nodes[0])) == 1
+
+
+def test_a_run_waits_for_no_node_that_is_frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "SILENT_SECONDS", 0.2)
+    with machines(tmp_path, 2) as nodes:
+        run = RemoteNodes(nodes[0].address, TOKEN, "crawl", RunClock())
+        os.killpg(nodes[1].pid, signal.SIGSTOP)
+        began = monotonic()
+        run.turn(began)
+        sleep(0.3)
+        waited, lost = [], list[str]()
+        for partition in range(3):
+            began = monotonic()
+            assert not run.has_crawl(nodes[1].address, partition)
+            with pytest.raises(OSError, match="no answer"):
+                run.start_keeper(nodes[1].address, [])
+            lost += run.turn(run._clock())
+            waited.append(monotonic() - began)
+        run.close()
+        assert max(waited) < 0.5
+        assert lost == [nodes[1].address]
+        began = monotonic()
+        again = RemoteNodes(nodes[0].address, TOKEN, "crawl", RunClock())
+        assert list(again.there()) == [nodes[0].address]
+        assert monotonic() - began < line.CALL_SECONDS + 1, "it is called together with all others"
+        began = monotonic()
+        again.turn(again._clock() + 60)  # it is called again
+        assert monotonic() - began < 0.5
+        again.close()
+
+
+@pytest.mark.long
+def test_a_crawl_has_one_run_and_the_newest_of_its_folders(
+    served: Served, tmp_path: Path, token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "END_SECONDS", 0.3)
+    with machines(tmp_path, 1) as nodes:
+        copy, refused = tmp_path / "copy", list[str]()
+
+        def look(crawl: Coordinator, now: float) -> None:
+            if not refused and crawl.run_facts.visits > 5:
+                shutil.copytree(tmp_path / "c", copy)
+                with pytest.raises(InUse) as trouble:
+                    run(served, copy, nodes[0], nothing)
+                refused.append(str(trouble.value))
+                crawl.stop()
+
+        assert run(served, tmp_path / "c", nodes[0], look, partitions=2) == "stopped"
+        assert "copy: this crawl runs already, from a copy of this folder" in refused[0]
+        recover(tmp_path / "new", nodes[0].address, TOKEN)
+        for old in (tmp_path / "c", copy):
+            with pytest.raises(BadInput, match="is older than what the nodes know .* centime cluster recover NEW"):
+                run(served, old, nodes[0], nothing)
+
+
+def test_a_node_outlives_what_it_cannot_do_and_keeps_its_folder_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "END_SECONDS", 0.1)
+    with machines(tmp_path, 1) as nodes:
+        for order in (Drop("../.."), Work("a run", "../../c")):
+            with pytest.raises(BadInput, match="no node answers"):
+                ask_node(nodes[0].address, TOKEN, order)
+        (nodes[0].disk / "crawl").mkdir()
+        (nodes[0].disk / "crawl" / "cluster.json").write_bytes(b"{")
+        assert ask_node(nodes[0].address, TOKEN, Crawls()) == Known({"crawl": CrawlCopy(b"{", runs=False)})
+        run = RemoteNodes(nodes[0].address, TOKEN, "crawl", RunClock())
+        assert run.newest == 0, "the copy is damaged"
+        with pytest.raises(InUse):
+            RemoteNodes(nodes[0].address, TOKEN, "crawl", RunClock())
+        run.close()
+        second = Node("127.0.0.1:0", TOKEN, nodes[0].disk)
+        with pytest.raises(InUse, match=rf"m0: another node keeps partitions here, as process {nodes[0].pid}"):
+            second.run()
+        second.close()
+
+
+def test_a_node_tells_whether_its_head_is_reached_and_never_joins_itself(tmp_path: Path) -> None:
+    with machines(tmp_path, 1) as nodes:
+        told: list[str] = []
+        stranger = Node(
+            "127.0.0.1:0", b"another token of enough length", tmp_path / "a", head=nodes[0].address, tell=told.append
+        )
+        stranger.turn(0.0)
+        stranger.close()
+        friend = Node("127.0.0.1:0", TOKEN, tmp_path / "b", head=nodes[0].address, tell=told.append)
+        friend.turn(0.0)
+        friend.close()
+        assert "is the token the same" in told[0]
+        assert told[1].endswith("is reached")
+        ask_node(nodes[0].address, TOKEN, Follow(nodes[0].address))
+        assert len(nodes_of(nodes[0])) == 1
+        with pytest.raises(BadInput, match="cannot join itself"):
+            Node("127.0.0.1:7399", TOKEN, tmp_path / "d", head="127.0.0.1:7399")
 
 
 def test_a_ranking_goes_on_when_a_node_is_lost(tmp_path: Path) -> None:

@@ -128,19 +128,18 @@ def _start(listen: str, folder: Path, token_file: Path | None, *, head: bool, jo
         split_address(join)
     made = make_token(token_file) if head else None
     try:
-        node = Node(listen, read_token(token_file), folder, head=join, is_head=head)
+        node = Node(listen, read_token(token_file), folder, head=join, is_head=head, tell=say)
     except OSError as trouble:
         raise BadInput(f"--listen {listen}: {trouble}") from trouble
     if made is not None:
         say(f"{made}: a new token; copy this file to every machine of the cluster")
     what = "head" if head else f"node of {join}" if join else "node without a head"
-    say(f"{node.address}: {what}; partitions and replicas are in {folder}; Ctrl-C ends it")
     with stopped_by_signals(node.end):
-        node.run()
+        node.run(lambda: say(f"{node.address}: {what}; partitions and replicas are in {folder}; Ctrl-C ends it"))
 
 
 def _nodes(cluster: str, token: bytes) -> "list[NodeInfo]":
-    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.line import ask_node
     from centime.cluster.nodes.said import List, Listing
 
     listing = ask_node(cluster, token, List())
@@ -151,7 +150,11 @@ def _nodes(cluster: str, token: bytes) -> "list[NodeInfo]":
 def _row(node: "NodeInfo") -> dict[str, object]:
     return {
         "node": node.address,
-        "state": "leaves" if node.leaving else "head" if node.is_head else "there",
+        "state": ("head, leaves" if node.is_head else "leaves")
+        if node.leaving
+        else "head"
+        if node.is_head
+        else "there",
         "partitions": node.partitions,
         "replicas": node.replicas,
         "processes": node.processes,
@@ -161,16 +164,17 @@ def _row(node: "NodeInfo") -> dict[str, object]:
 
 
 def _add(address: str, cluster: str, token: bytes) -> None:
-    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.line import ask_node
     from centime.cluster.nodes.said import Follow, Leave
 
     ask_node(cluster, token, Leave(address, leaving=False))
-    ask_node(address, token, Follow(cluster))
+    if not any(node.is_head and node.address == address for node in _nodes(cluster, token)):
+        ask_node(address, token, Follow(cluster))
     say(f"{address}: joins {cluster}")
 
 
 def _remove(address: str, cluster: str, token: bytes) -> None:
-    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.line import ask_node
     from centime.cluster.nodes.said import Follow, Leave, Listing
 
     if address not in [node.address for node in _nodes(cluster, token)]:
@@ -193,13 +197,16 @@ def _remove(address: str, cluster: str, token: bytes) -> None:
             )
         before = node.partitions, node.replicas
         sleep(LOOK_SECONDS)
+    if node.is_head:  # others find each other through it
+        say(f"{address}: is empty, and stays the head without partitions; centime cluster add {address} takes it back")
+        return
     ask_node(address, token, Follow(""))
     ask_node(cluster, token, Leave(address, leaving=False))
     say(f"{address}: is empty and has left {cluster}; centime cluster stop {address} ends it")
 
 
 def _stop(address: str | None, cluster: str, token: bytes) -> None:
-    from centime.cluster.nodes.remote import ask_node
+    from centime.cluster.nodes.line import ask_node
     from centime.cluster.nodes.said import End
 
     nodes = [address] if address is not None else [node.address for node in _nodes(cluster, token)]

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from centime.cluster.folder import is_cluster, partition_folders, read_about
-from centime.cluster.nodes.remote import ask_node
+from centime.cluster.nodes.line import ask_node
 from centime.cluster.nodes.said import List, Listing, Send, pack
 from centime.cluster.nodes.token import call, read_token
 from centime.cluster.replicas.bodies import BODIES, VERSIONS, ArchiveFiles

@@ -12,7 +12,7 @@ import selectors
 import shutil
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -27,6 +27,7 @@ from centime.cluster.nodes import gathering
 from centime.cluster.nodes.caller import Caller, Stranger
 from centime.cluster.nodes.roster import Roster
 from centime.cluster.nodes.said import (
+    Busy,
     CrawlCopy,
     Crawls,
     Done,
@@ -66,6 +67,7 @@ from centime.processes.handle import run_on
 from centime.processes.open_files import raise_limit
 from centime.processes.spare import Spare, fork_child
 from centime.store.folder import CLUSTER, is_crawl
+from centime.store.lock import lock_file, unlock_file
 
 TURN_SECONDS = 0.5
 JOIN_SECONDS = 1.0
@@ -92,15 +94,28 @@ class _Line(MessageSocket):
 
 
 class Node:
-    """One node; `listen` is an address of this machine, and the only one on which anything listens."""
+    """One node; `listen` is an address of this machine, and the only one on which anything listens. `tell` gets a
+    sentence when something should be known of its head.
+    """
 
-    def __init__(self, listen: str, token: bytes, folder: Path, *, head: str = "", is_head: bool = False) -> None:
+    def __init__(
+        self,
+        listen: str,
+        token: bytes,
+        folder: Path,
+        *,
+        head: str = "",
+        is_head: bool = False,
+        tell: Callable[[str], None] = lambda said: None,
+    ) -> None:
         host, port = split_address(listen)
         try:
             if ip_address(host).is_unspecified:
                 raise BadInput(f"{listen}: a node listens on one address of its machine, not on all of them")
         except ValueError:  # a name
             pass
+        if head == listen:
+            raise BadInput(f"{listen}: a node cannot join itself; the head is started with --head")
         folder.parent.mkdir(parents=True, exist_ok=True)
         make_folder(folder)
         self._folder = folder.resolve()
@@ -120,17 +135,21 @@ class Node:
         self._sending: list[Popen[bytes] | Spare] = []
         self._roster = Roster()
         self._to_head: MessageSocket | None = None
+        self._tell, self._told = tell, ""
         self._joined_at = self._called_at = -1e9
         self._ending = False
 
-    def run(self) -> None:
-        """Serves until it is told to end."""
+    def run(self, begins: Callable[[], None] = lambda: None) -> None:
+        """Serves until it is told to end; `begins` is called once it does. InUse if another node has its folder."""
         raise_limit(1024)
+        lock = lock_file(self._folder, "another node keeps partitions here")
         try:
+            begins()
             while not self._ending:
                 self.turn(TURN_SECONDS)
         finally:
             self.close()
+            unlock_file(lock)
 
     def end(self, *_: object) -> None:
         """Asks `run` to return."""
@@ -202,25 +221,36 @@ class Node:
         self._selector.unregister(caller)
         match message:
             case Start(run, key, kind) if kind in KINDS:
-                if any(line.run == run for line in self._lines):
-                    self._processes[run, key] = self._start(*KINDS[kind], caller.connection)
+                with suppress(OSError):  # no process can be started: whoever waits for it finds the connection closed
+                    if any(line.run == run for line in self._lines):
+                        self._processes[run, key] = self._start(*KINDS[kind], caller.connection)
                 caller.connection.close()
             case Send():
-                self._sending.append(self._start(gathering.main, gathering.__name__, caller.connection))
+                with suppress(OSError):
+                    self._sending.append(self._start(gathering.main, gathering.__name__, caller.connection))
                 caller.connection.close()
             case _:
                 line = _Line(caller.connection, now)
                 self._lines.append(line)
                 self._selector.register(line, selectors.EVENT_READ)
-                self._take(line, message, now)
+                self._obey(line, [message], now)
 
     def _hear(self, line: _Line, now: float) -> None:
         try:
             line.flush()
-            for packed in line.receive():
-                line.heard_at = now
-                self._take(line, unpack_order(packed), now)
+            messages = [unpack_order(packed) for packed in line.receive()]
         except (OSError, EOFError, ValueError, msgspec.DecodeError):
+            self._hang_up(line)
+            return
+        self._obey(line, messages, now)
+
+    def _obey(self, line: _Line, messages: Sequence[ToNode], now: float) -> None:
+        """Carries out what a line says; what cannot be done ends the line, and never the node."""
+        try:
+            for message in messages:
+                line.heard_at = now
+                self._take(line, message, now)
+        except (OSError, CentimeError):
             self._hang_up(line)
 
     def _hang_up(self, line: _Line) -> None:
@@ -251,16 +281,18 @@ class Node:
             case List():
                 answer = Listing([self._info()])
             case Follow(head):
-                self._head, self._called_at = head, -1e9
+                self._head, self._called_at = "" if head == self.address else head, -1e9
                 if self._to_head is not None:
                     self._to_head.hang_up()
                     self._to_head = None
                 answer = Done()
             case End():
                 self._ending, answer = True, Done()
-            case Work(run):
-                line.run = run
-                answer = Ready(steady_time(), str(self._folder))
+            case Work(crawl=crawl) if crawl and any(one.crawl == crawl for one in self._lines):
+                answer = Busy()
+            case Work(run, crawl):
+                line.run, line.crawl = run, crawl
+                answer = Ready(steady_time(), str(self._folder), self._copy_of(crawl))
             case Ping():
                 mine = {key[1]: process.pid for key, process in self._processes.items() if key[0] == line.run}
                 answer = Pong({key: (pid, cpu_seconds(pid)) for key, pid in mine.items()})
@@ -269,12 +301,14 @@ class Node:
             case Find(folder):
                 answer = Found(folder, is_crawl(self._below(folder)))
             case Note(crawl, version, data):
-                line.crawl = crawl
                 self._note(crawl, version, data)
+                answer = Done()
             case Crawls():
                 runs = {one.crawl for one in self._lines}
-                found = {file.parent.name: file.read_bytes() for file in self._folder.glob(f"*/{CLUSTER}")}
-                answer = Known({name: CrawlCopy(data, name in runs) for name, data in found.items()})
+                found = {
+                    file.parent.name: self._copy_of(file.parent.name) for file in self._folder.glob(f"*/{CLUSTER}")
+                }
+                answer = Known({name: CrawlCopy(data, name in runs) for name, data in found.items() if data})
             case Drop(folder):
                 shutil.rmtree(self._below(folder), ignore_errors=True)
         if answer is not None:
@@ -288,6 +322,12 @@ class Node:
             if not file.exists() or version >= decode_about(file.read_bytes(), file).version:
                 make_folder(file.parent)
                 replace_file(file, data)
+
+    def _copy_of(self, crawl: str) -> bytes:
+        """The copy of the `cluster.json` of a crawl; empty if there is none."""
+        with suppress(FileNotFoundError):
+            return self._below(f"{crawl}/{CLUSTER}").read_bytes() if crawl else b""
+        return b""
 
     def _info(self) -> NodeInfo:
         return NodeInfo(
@@ -316,8 +356,12 @@ class Node:
             return
         if self._to_head is None and now - self._called_at >= AGAIN_SECONDS:
             self._called_at = now
-            with suppress(OSError, NotAdmitted):
+            try:
                 self._to_head = MessageSocket(call(self._head, self._token, CALL_SECONDS))
+            except (OSError, NotAdmitted) as trouble:
+                self._tell_once(f"the head {self._head} is not reached, and is called again: {trouble}")
+            else:
+                self._tell_once(f"the head {self._head} is reached")
         if self._to_head is not None:
             self._joined_at = now
             self._to_head.say(pack(Join(self._info())))
@@ -327,6 +371,12 @@ class Node:
             except (OSError, EOFError):
                 self._to_head.hang_up()
                 self._to_head = None
+
+    def _tell_once(self, said: str) -> None:
+        """Tells what was not told last."""
+        if said != self._told:
+            self._told = said
+            self._tell(f"{self.address}: {said}")
 
     # ---- processes
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import structs
 
 from centime.cluster.folder import About, decode_about, encode_about, is_cluster
-from centime.cluster.nodes.remote import ask_node
-from centime.cluster.nodes.said import Crawls, Known, List, Listing
+from centime.cluster.nodes.line import ask_node
+from centime.cluster.nodes.said import Crawls, Known, List, Listing, Note
 from centime.files.disk import make_folder
 from centime.files.listing import list_folder
 from centime.files.replacement import replace_file
@@ -51,5 +51,8 @@ def recover(path: Path, head: str, token: bytes, crawl: str = "") -> About:
     incarnations = [one + INCARNATIONS if one else 0 for one in about.incarnations]
     make_folder(path)
     about = structs.replace(about, version=about.version + INCARNATIONS, incarnations=incarnations, cluster=head)
-    replace_file(path / CLUSTER, encode_about(about))
+    data = encode_about(about)
+    replace_file(path / CLUSTER, data)
+    for node in listing.nodes:  # from now on they refuse runs of the folder before
+        ask_node(node.address, token, Note(about.id, about.version, data))
     return about

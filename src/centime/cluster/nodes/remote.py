@@ -2,31 +2,31 @@
 
 A node whose line ends, or says nothing for `LOST_SECONDS`, is lost: by then it has killed the processes of this run
 itself (`node.py`), unless it is frozen with all of them. It may come back as a new node.
+
+A run that waits says nothing to its other nodes, which would count it as dead. So it never waits for a node that is
+silent, and calls nodes and their head in threads (`calling.py`).
 """
 
 import secrets
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from socket import socket
-from time import monotonic
+from time import monotonic, sleep
 
 import msgspec
 
+from centime.cluster.folder import decode_about
+from centime.cluster.nodes.calling import Calling
+from centime.cluster.nodes.line import CALL_SECONDS, Asked, NodeLine, RemoteProcess, ask_node
 from centime.cluster.nodes.said import (
     Drop,
-    Find,
-    Found,
-    FromNode,
-    Kill,
     List,
     Listing,
     NodeInfo,
     Note,
-    Ping,
-    Pong,
-    Ready,
     Start,
-    Work,
     pack,
     unpack_answer,
 )
@@ -34,125 +34,23 @@ from centime.cluster.nodes.token import NotAdmitted, call
 from centime.cluster.order import Begin
 from centime.cluster.order import pack as pack_order
 from centime.cluster.process import Process
-from centime.model.errors import BadInput
+from centime.model.errors import BadInput, CentimeError, InUse
 from centime.processes.channel import MessageSocket
 from centime.processes.clock import RunClock
+from centime.store.folder import CLUSTER
 
-CALL_SECONDS = 3.0
-ASK_SECONDS = 5.0
 PING_SECONDS = 1.0
 LIST_SECONDS = 2.0
 LOST_SECONDS = 10.0
 HEAD_SECONDS = 10.0  # before a head that does not answer is called again
 AGAIN_SECONDS = 5.0  # before a node that was lost is called again
-
-
-class Asked(MessageSocket):
-    """A connection on which questions are answered."""
-
-    def __init__(self, address: str, token: bytes) -> None:
-        super().__init__(call(address, token, CALL_SECONDS))
-        self.address = address
-
-    def ask(self, question: object, seconds: float = ASK_SECONDS) -> FromNode:
-        """The answer to a question; OSError if none comes."""
-        self.say(pack(question))
-        until = monotonic() + seconds
-        while (left := until - monotonic()) > 0:
-            for packed in self.exchange(left):
-                answer: FromNode = unpack_answer(packed)
-                return answer
-        raise OSError(f"{self.address}: no answer within {seconds:g} seconds")
-
-
-def ask_node(address: str, token: bytes, question: object) -> FromNode:
-    """The answer of a node to one question; BadInput if there is none."""
-    try:
-        asked = Asked(address, token)
-        try:
-            return asked.ask(question)
-        finally:
-            asked.hang_up()
-    except (OSError, EOFError) as trouble:
-        raise BadInput(f"{address}: no node answers there: {trouble}") from trouble
-
-
-class RemoteProcess(MessageSocket):
-    """A process on a node, on a connection of its own."""
-
-    def __init__(self, connection: socket, start: Start, line: "NodeLine") -> None:
-        super().__init__(connection)
-        self._key, self._line = start.key, line
-        self.returncode: int | None = None
-        self.say(pack(start))
-
-    @property
-    def pid(self) -> int:
-        """Its number on its machine, once the node has said it."""
-        return self._line.processes.get(self._key, (0, 0.0))[0]
-
-    def cpu_seconds(self) -> float:
-        """The CPU that it has used, as the node has said last."""
-        return self._line.processes.get(self._key, (0, 0.0))[1]
-
-    def end(self) -> None:
-        """Hangs up; the node waits for its end."""
-        self.hang_up()
-
-    def kill(self) -> None:
-        """Hangs up, and asks the node to kill it."""
-        self.hang_up()
-        self._line.say(pack(Kill(self._key)))
-        with suppress(OSError):
-            self._line.flush()
-
-
-class NodeLine(Asked):
-    """The line of this run to a node."""
-
-    def __init__(self, address: str, token: bytes, run: str, clock: RunClock) -> None:
-        super().__init__(address, token)
-        before = clock()
-        ready = self.ask(Work(run))
-        if not isinstance(ready, Ready):
-            raise OSError(f"{address}: no node")
-        after = clock()
-        self.ahead = (before + after) / 2 - ready.steady
-        self.folder = ready.folder
-        self.heard_at = after
-        self.processes: dict[int, tuple[int, float]] = {}
-        self._found: dict[str, bool] = {}
-
-    def hear(self, now: float) -> None:
-        """Takes what has come; OSError or EOFError if the line has ended."""
-        self.flush()
-        for packed in self.receive():
-            self.heard_at = now
-            self._take(unpack_answer(packed))
-
-    def find(self, folder: str) -> bool:
-        """Whether a folder is a crawl; OSError if the node does not answer."""
-        self._found.pop(folder, None)
-        self.say(pack(Find(folder)))
-        for _ in range(int(ASK_SECONDS / 0.5)):
-            self.flush()
-            self.wait(0.5)
-            for packed in self.receive():
-                self._take(unpack_answer(packed))
-            if folder in self._found:
-                return self._found[folder]
-        raise OSError(f"{self.address}: no answer")
-
-    def _take(self, message: FromNode) -> None:
-        match message:
-            case Pong(processes):
-                self.processes = processes
-            case Found(folder, is_crawl):
-                self._found[folder] = is_crawl
+END_SECONDS = 10.0  # in which nodes notice that the run before has ended
 
 
 class RemoteNodes:
-    """The nodes of a head, for one run of a crawl; `crawl` names the crawl on their disks."""
+    """The nodes of a head, for one run of a crawl; `crawl` names the crawl on their disks. It is empty for what may run
+    several times at once.
+    """
 
     def __init__(
         self, head: str, token: bytes, crawl: str, clock: RunClock, note: Callable[[str], None] = lambda said: None
@@ -161,18 +59,29 @@ class RemoteNodes:
         self._run = secrets.token_hex(8)
         self._keys = 0
         self._lines: dict[str, NodeLine] = {}
+        self._calls: dict[str, Calling[NodeLine]] = {}  # to nodes that are not met yet
+        self._head_call: Calling[Asked] | None = None
         self._leaving: set[str] = set()
         self._lost_at: dict[str, float] = {}
-        self._failed: list[str] = []  # lost outside of a turn
+        self._failed: set[str] = set()  # lost outside of a turn
         self._pinged_at = self._listed_at = -1e9
         self._asked: MessageSocket | None = None
         self._note_of: tuple[int, bytes] = (0, b"")  # the version of `cluster.json`, and its text
         self._noted: dict[str, int] = {}  # the version that each node was sent
         listing = ask_node(head, token, List())
         assert isinstance(listing, Listing)
-        self._meet(listing.nodes, clock())
+        self._meet_first(listing.nodes)
         if not self._lines:
             raise BadInput(f"{head}: none of its {len(listing.nodes)} nodes answers")
+
+    @property
+    def newest(self) -> int:
+        """The newest version of `cluster.json` of which the nodes had a copy when they were met; 0 without any."""
+        versions = [0]
+        for name, line in self._lines.items():
+            with suppress(CentimeError):  # a damaged copy is replaced
+                versions += [decode_about(line.copy, Path(name) / CLUSTER).version] if line.copy else []
+        return max(versions)
 
     def there(self) -> Collection[str]:
         """The nodes whose lines are open."""
@@ -184,26 +93,27 @@ class RemoteNodes:
 
     def turn(self, now: float) -> list[str]:
         """Pings all nodes, meets new ones; returns those that were lost."""
-        lost, self._failed = self._failed, []
+        lost, self._failed = self._failed, set()
+        self._greet(now)
         self._send_notes()
         if now - self._pinged_at >= PING_SECONDS:
             self._pinged_at = now
             for line in self._lines.values():
-                line.say(pack(Ping()))
+                line.ping(now)
         for name, line in list(self._lines.items()):
             try:
                 line.hear(now)
             except (OSError, EOFError, ValueError, msgspec.DecodeError):
-                lost.append(name)
+                lost.add(name)
                 continue
             if now - line.heard_at > LOST_SECONDS:
-                lost.append(name)
+                lost.add(name)
         for name in lost:
             self._lose(name, now)
         if now - self._listed_at >= LIST_SECONDS:
             self._listed_at = now
             self._list(now)
-        return lost
+        return sorted(lost)
 
     def folder_of(self, node: str, partition: int) -> str:
         """The folder of a partition on a node."""
@@ -212,12 +122,12 @@ class RemoteNodes:
 
     def has_crawl(self, node: str, partition: int) -> bool:
         """Whether it is there; a node that does not answer is lost."""
-        if node not in self._lines:
+        if not self._answers(node):
             return False
         try:
             return self._lines[node].find(self._name(partition))
         except (OSError, EOFError):
-            self._failed.append(node)
+            self._failed.add(node)
             return False
 
     def ahead(self, node: str) -> float | None:
@@ -230,7 +140,8 @@ class RemoteNodes:
 
     def start_keeper(self, node: str, others: Iterable[socket]) -> Process:
         """Starts the process that keeps replicas on a node."""
-        return self._start(node, "keeper", f"{self._lines[node].folder}/{self._crawl}/replicas".encode())
+        folder = self._lines[node].folder if node in self._lines else ""
+        return self._start(node, "keeper", f"{folder}/{self._crawl}/replicas".encode())
 
     def start_ranker(self, node: str, first: bytes) -> Process:
         """Starts a process of a ranking on a node."""
@@ -252,6 +163,10 @@ class RemoteNodes:
             line.hang_up()
         if self._asked is not None:
             self._asked.hang_up()
+        for calling in self._calls.values():
+            calling.give_up()
+        if self._head_call is not None:
+            self._head_call.give_up()
 
     def note(self, version: int, data: bytes, *, at_once: bool) -> None:
         """Lets all nodes keep a copy of `cluster.json`, before whatever is said to them next if it is `at_once`."""
@@ -271,13 +186,27 @@ class RemoteNodes:
     def _name(self, partition: int) -> str:
         return f"{self._crawl}/partitions/{partition:02}"
 
+    def _answers(self, node: str) -> bool:
+        """Whether a node may be asked something now; one that is silent, or failed since the last turn, may not."""
+        if node not in self._lines or node in self._failed:
+            return False
+        try:
+            is_silent = self._lines[node].is_silent(self._clock())
+        except (OSError, EOFError, ValueError, msgspec.DecodeError):
+            is_silent = True
+        if is_silent:
+            self._failed.add(node)
+        return not is_silent
+
     def _start(self, node: str, kind: str, first: bytes) -> Process:
+        if not self._answers(node):
+            raise OSError(f"{node}: no answer")
         self._keys += 1
         line = self._lines[node]
         try:
             connection = call(node, self._token, CALL_SECONDS)
         except (OSError, NotAdmitted):
-            self._failed.append(node)
+            self._failed.add(node)
             raise
         process = RemoteProcess(connection, Start(self._run, self._keys, kind), line)
         process.say(first)
@@ -286,8 +215,12 @@ class RemoteNodes:
     def _list(self, now: float) -> None:
         """Asks the head who is there, and takes its last answer; a run goes on without its head."""
         try:
+            if self._head_call is not None and self._head_call.is_done:
+                calling, self._head_call = self._head_call, None
+                self._asked = calling.result()
             if self._asked is None:
-                self._asked = Asked(self._head, self._token)
+                self._head_call = self._head_call or Calling(partial(Asked, self._head, self._token))
+                return
             for packed in self._asked.receive():
                 message = unpack_answer(packed)
                 if isinstance(message, Listing):
@@ -300,17 +233,49 @@ class RemoteNodes:
             self._asked, self._listed_at = None, now + HEAD_SECONDS
 
     def _meet(self, nodes: list[NodeInfo], now: float) -> None:
+        """Calls the nodes that have no line yet."""
         self._leaving = {node.address for node in nodes if node.leaving}
-        for node in nodes:
-            name = node.address
-            if name in self._lines or now - self._lost_at.get(name, -1e9) < AGAIN_SECONDS:
-                continue
+        for name in [node.address for node in nodes]:
+            is_known = name in self._lines or name in self._calls
+            if not is_known and now - self._lost_at.get(name, -1e9) >= AGAIN_SECONDS:
+                self._calls[name] = Calling(partial(NodeLine, name, self._token, self._run, self._crawl, self._clock))
+
+    def _greet(self, now: float) -> list[InUse]:
+        """Takes the lines of nodes that have answered by now; returns what those say that have another run."""
+        busy = []
+        for name, calling in [one for one in self._calls.items() if one[1].is_done]:
+            del self._calls[name]
             try:
-                self._lines[name] = NodeLine(name, self._token, self._run, self._clock)
-            except (OSError, NotAdmitted):
+                self._lines[name] = calling.result()
+            except InUse as elsewhere:
+                busy.append(elsewhere)
                 self._lost_at[name] = now
-                continue
-            self._note(f"node {name} takes part")
+            except (OSError, EOFError, NotAdmitted):
+                self._lost_at[name] = now
+            else:
+                self._note(f"node {name} takes part")
+        return busy
+
+    def _meet_first(self, nodes: list[NodeInfo]) -> None:
+        """Meets all nodes that answer soon; InUse if another run of the crawl goes on there. One that has just died may
+        not have been noticed yet.
+        """
+        until = monotonic() + END_SECONDS
+        while True:
+            self._meet(nodes, self._clock())
+            for calling in self._calls.values():
+                calling.wait(CALL_SECONDS)
+            busy = self._greet(self._clock())
+            if not busy:
+                return
+            for line in self._lines.values():
+                line.hang_up()
+            self._lines.clear()
+            if monotonic() > until:
+                self.close()
+                raise busy[0]
+            sleep(0.2)
+            self._lost_at.clear()
 
     def _lose(self, name: str, now: float) -> None:
         line = self._lines.pop(name, None)

@@ -66,16 +66,22 @@ class Done(msgspec.Struct, array_like=True, frozen=True, tag="done"):
 
 
 class Work(msgspec.Struct, array_like=True, frozen=True, tag="work"):
-    """The line of a run of a crawl."""
+    """The line of a run of a crawl; of a ranking if no crawl is named."""
 
     run: str
+    crawl: str = ""
 
 
 class Ready(msgspec.Struct, array_like=True, frozen=True, tag="ready"):
-    """The node takes part in a run; its steady time now."""
+    """The node takes part in a run; its steady time now, and the copy of `cluster.json` that it has of the crawl."""
 
     steady: float
     folder: str
+    copy: bytes = b""
+
+
+class Busy(msgspec.Struct, array_like=True, frozen=True, tag="busy"):
+    """The node takes no part: another run of the same crawl is here."""
 
 
 class Start(msgspec.Struct, array_like=True, frozen=True, tag="start"):
@@ -151,7 +157,7 @@ class Known(msgspec.Struct, array_like=True, frozen=True, tag="known"):
 
 
 ToNode = Join | List | Leave | Follow | End | Work | Start | Send | Ping | Kill | Find | Drop | Note | Crawls
-FromNode = Listing | Done | Ready | Pong | Found | Known
+FromNode = Listing | Done | Ready | Busy | Pong | Found | Known
 
 pack = msgspec.msgpack.Encoder().encode
 unpack_order = msgspec.msgpack.Decoder(ToNode).decode

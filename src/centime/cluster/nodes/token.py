@@ -13,6 +13,7 @@ import os
 import secrets
 import socket
 from pathlib import Path
+from time import monotonic
 
 from centime.files.disk import PRIVATE_FILE, read_file
 from centime.model.errors import BadInput, CentimeError
@@ -71,14 +72,17 @@ def is_proof(token: bytes, who: bytes, of_node: bytes, of_caller: bytes, shown: 
 
 
 def call(address: str, token: bytes, seconds: float) -> socket.socket:
-    """A connection to the node at an address, both ends proven; OSError or NotAdmitted if there is none."""
+    """A connection to the node at an address, both ends proven; OSError or NotAdmitted if there is none within so many
+    seconds.
+    """
     host, port = split_address(address)
+    until = monotonic() + seconds
     connection = socket.create_connection((host, port), timeout=seconds)
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        of_node, of_caller = _exactly(connection, NONCE_BYTES, address), new_nonce()
+        of_node, of_caller = _exactly(connection, NONCE_BYTES, address, until), new_nonce()
         connection.sendall(of_caller + proof(token, b"caller", of_node, of_caller))
-        if not is_proof(token, b"node", of_node, of_caller, _exactly(connection, PROOF_BYTES, address)):
+        if not is_proof(token, b"node", of_node, of_caller, _exactly(connection, PROOF_BYTES, address, until)):
             raise NotAdmitted(f"{address}: what answers there does not know the token of this cluster")
     except BaseException:
         connection.close()
@@ -95,9 +99,10 @@ def split_address(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def _exactly(connection: socket.socket, size: int, address: str) -> bytes:
+def _exactly(connection: socket.socket, size: int, address: str, until: float) -> bytes:
     data = b""
     while len(data) < size:
+        connection.settimeout(max(1e-3, until - monotonic()))
         received = connection.recv(size - len(data))
         if not received:
             raise NotAdmitted(f"{address}: the node has hung up; is the token the same on both machines?")

@@ -56,7 +56,7 @@ class NodeCrew:
 
     def __init__(self, head: str, token: bytes) -> None:
         self._clock = RunClock()
-        self._nodes = RemoteNodes(head, token, "ranking", self._clock)
+        self._nodes = RemoteNodes(head, token, "", self._clock)
         self._at: dict[int, str] = {}  # slice -> node
         self._turned_at = 0.0
         self.count = len(self._nodes.there())
