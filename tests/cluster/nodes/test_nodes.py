@@ -278,7 +278,7 @@ def test_a_crawl_has_one_run_and_the_newest_of_its_folders(
         assert "copy: this crawl runs already, from a copy of this folder" in refused[0]
         recover(tmp_path / "new", nodes[0].address, TOKEN)
         for old in (tmp_path / "c", copy):
-            with pytest.raises(BadInput, match="is older than what the nodes know .* centime cluster recover NEW"):
+            with pytest.raises(BadInput, match=r"is older than what the nodes know .* centime cluster recover NEW"):
                 run(served, old, nodes[0], nothing)
 
 
