@@ -66,6 +66,14 @@ def test_an_index_is_read_back_and_made_one_when_it_has_many_segments(
     assert again.segments[0] is kept, "what is open is not read again"
 
 
+def test_documents_without_any_element_are_written_and_read_back(tmp_path: Path) -> None:
+    made(tmp_path, {3: ""}, {5: "a"}, {})
+    again = PathIndex(tmp_path / "paths", 5)
+    assert again.load()
+    assert again.candidates("a").tolist() == [5]
+    assert again.digests(6).tolist() == [0, 0, 0, 1, 0, 2]
+
+
 def test_an_index_that_is_damaged_or_of_another_crawl_cannot_be_used(tmp_path: Path) -> None:
     made(tmp_path, {1: "a"})
     with pytest.raises(BrokenPaths, match="another crawl"):

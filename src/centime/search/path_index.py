@@ -213,13 +213,13 @@ def _steps(column: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
 
 def _packed(column: npt.NDArray[Kind]) -> bytes:
     """A column, byte by byte, compressed."""
-    rows = np.ascontiguousarray(column).view(np.uint8).reshape(len(column), -1)
+    rows = np.ascontiguousarray(column).view(np.uint8).reshape(len(column), column.itemsize)
     return zstd.compress(np.ascontiguousarray(rows.T).tobytes(), level=_LEVEL)
 
 
 def _unpacked(packed: memoryview, count: int, kind: type[Kind]) -> npt.NDArray[Kind]:
     """The column that `_packed` has packed."""
-    rows = np.frombuffer(zstd.decompress(packed), dtype=np.uint8).reshape(-1, count)
+    rows = np.frombuffer(zstd.decompress(packed), dtype=np.uint8).reshape(np.dtype(kind).itemsize, count)
     return np.ascontiguousarray(rows.T).view(kind).reshape(count)
 
 
