@@ -51,7 +51,7 @@ def _table(title: str, figures: list[Figure]) -> Table:
 
 
 def _shown(value: float) -> str:
-    if value >= 10_000:
+    if value >= 10_000 or (value >= 1_000 and value == int(value)):
         return f"{value:,.0f}".replace(",", " ")
     return "" if isnan(value) else f"{value:.3g}"
 

@@ -73,3 +73,19 @@ def test_entities_that_grow_are_cut_and_that_is_said() -> None:
     root, trouble = whole_tree_of(text.encode(), PageKind.XML, "utf-8")
     assert "only a part" in trouble
     assert len(etree.tostring(root)) < 1_000
+
+
+XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">'
+
+
+@pytest.mark.parametrize("kind", [PageKind.HTML, PageKind.XML])
+def test_a_page_of_xhtml_is_written_with_nothing_that_it_does_not_have(kind: PageKind) -> None:
+    page = '<html xmlns="http://www.w3.org/1999/xhtml" lang="de"><head><title>a</title></head><body/></html>'
+    root, _ = whole_tree_of((XHTML + page).encode(), kind, "utf-8")
+    assert etree.tostring(root, encoding="unicode") == page
+
+
+def test_references_stay_where_an_entity_is_declared_elsewhere() -> None:
+    text = XHTML.replace(">", ' [<!ENTITY known "k"><!ENTITY far SYSTEM "far.ent">]>')
+    root, _ = whole_tree_of(f"{text}<html><a>&far;</a><b></html>".encode(), PageKind.XML, "utf-8")
+    assert "&far;" in etree.tostring(root, encoding="unicode")

@@ -23,6 +23,14 @@ def loaded(body: bytes, parts: dict[str, bytes] = PARTS) -> Loaded:
     return load(body, URL, lambda url, public: parts.get(url))
 
 
+def test_an_error_names_its_part_if_that_is_external() -> None:
+    dtd = {"http://h.example/dir/a.dtd": b"<!ELEMENT a EMPTY>"}
+    assert loaded(b"<!DOCTYPE a SYSTEM 'a.dtd'><a>x</a>", dtd).error.endswith("line 1, column 33")
+    assert loaded(b"<a>").error.endswith("line 1, column 4")
+    broken = {"http://h.example/dir/a.dtd": b"<!ELEMENT a >"}
+    assert loaded(b"<!DOCTYPE a SYSTEM 'a.dtd'><a/>", broken).error.endswith("(a.dtd, line 1)")
+
+
 def test_a_document_with_its_dtd_and_entities_is_valid_and_says_what_it_is_made_of() -> None:
     found = loaded(
         b"<?xml version='1.0'?><?xml-stylesheet href='s.xsl'?><!DOCTYPE a PUBLIC '-//X' 'a.dtd'>"

@@ -76,6 +76,17 @@ def _read(body: bytes, parser: Any) -> tuple[Any, Any]:
     """The root element, or None, and the errors."""
     parser.resolvers.add(_Nothing())
     try:
-        return etree.fromstring(body, parser), parser.error_log
+        root = etree.fromstring(body, parser)
     except (etree.LxmlError, ValueError, LookupError):
         return None, parser.error_log
+    if root is not None:
+        _forget_identifiers(root.getroottree().docinfo)
+    return root, parser.error_log
+
+
+def _forget_identifiers(about: Any) -> None:
+    """Makes libxml2 write a tree as what it is: by the identifiers of XHTML it would add attributes and a `meta`. What
+    the document type declares stays, because references to entities lead to it.
+    """
+    if about.public_id or about.system_url:
+        about.public_id = about.system_url = None

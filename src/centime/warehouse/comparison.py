@@ -40,11 +40,11 @@ class Document:
     def tree(self, contents: Contents) -> Tree:
         """Its tree; NotWellFormed if it has none."""
         form = self.form()
-        if form == BINARY:
-            raise NotWellFormed(f"{self.content_type or 'the document'} is neither HTML nor XML, so it has no tree")
         if form == HTML:
             return html_tree(self.body, contents, self.content_type, self.url)
-        return xml_tree(self.body, contents, self.content_type)
+        if form == XML:
+            return xml_tree(self.body, contents, self.content_type)
+        raise NotWellFormed(f"{self.content_type or 'the document'} is neither HTML nor XML, so it has no tree")
 
     def sentences(self) -> list[str]:
         """Its sentences; the lines of what is neither HTML nor well-formed XML."""

@@ -108,8 +108,8 @@ def load(body: bytes, url: str, held: Held, ends: Mapping[str, str] = _NO_ENDS, 
         if limit := _limit(parser.error_log):
             return Loaded(State.GIVEN_UP, limit)
         if resolver.wanted:  # the error may be that an entity of a missing DTD is not declared
-            return _without(resolver, str(error), {})
-        return Loaded(State.BROKEN if _breaks(parser.error_log) else State.INVALID, str(error))
+            return _without(resolver, _said(error, url), {})
+        return Loaded(State.BROKEN if _breaks(parser.error_log) else State.INVALID, _said(error, url))
     facts = facts_of(tree)
     facts["parts"] = list(dict.fromkeys(resolver.asked))[:MOST_LISTED]
     if resolver.trouble:
@@ -124,10 +124,15 @@ def load(body: bytes, url: str, held: Held, ends: Mapping[str, str] = _NO_ENDS, 
     except etree.LxmlError as error:
         if limit := _limit(parser.error_log):
             return Loaded(State.GIVEN_UP, limit, [], facts)
-        return Loaded(State.INVALID, str(error), [], facts)
+        return Loaded(State.INVALID, _said(error, url), [], facts)
     if tree.docinfo.standalone and not _stands_alone(body, url, tree):
         return Loaded(State.INVALID, "it says standalone='yes', and its DTD changes values of attributes", [], facts)
     return Loaded(State.VALID, "", [], facts)
+
+
+def _said(error: Any, url: str) -> str:
+    """An error with its place, and with the part of the document in which it is, if that is external."""
+    return str(error.msg if getattr(error, "filename", None) in (url, "<string>") else error)
 
 
 def _contradiction(body: bytes) -> str:

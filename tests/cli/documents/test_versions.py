@@ -131,6 +131,28 @@ def test_bodies_of_both_kinds_are_listed_with_the_same_facts(
     ]  # fmt: skip
 
 
+def test_versions_of_one_text_are_told_apart_by_their_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with hand_made(tmp_path / "crawl") as opened:
+        opened.close()
+    writer = VersionWriter(tmp_path / "crawl" / "versions")
+    for content_type, url, bodies in (
+        ("text/xml", FEED, (b"<a><b>1</b><c/></a>", b"<a><b/><c>1</c></a>", b"<a><b></b><c>1</c></a>")),
+        ("text/plain", PAGE, (b"1\n", b"1")),
+    ):
+        for day, body in enumerate(bodies):
+            writer.keep(answered(url, content_type, body, day), document(body))
+    writer.close()
+    for url, new, said in (
+        (FEED, 2, "; the tree differs: --xml shows where"),
+        (FEED, 3, ", and so is the tree"),
+        (PAGE, 2, ""),
+    ):
+        assert centime("diff", tmp_path / "crawl", url, "--to", new) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == f"the text is the same{said}"
+    assert centime("diff", tmp_path / "crawl", PAGE, "--xml") == 2
+    assert "text/plain is neither HTML nor XML" in capsys.readouterr().err
+
+
 def test_digits_are_a_version_or_else_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with hand_made(tmp_path / "crawl") as opened:
         opened.close()

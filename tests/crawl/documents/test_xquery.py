@@ -14,6 +14,7 @@ from centime.crawl.documents.examiner import examiner
 from centime.crawl.documents.examining import Task
 from tests.crawl.documents.test_documents import routes
 from tests.crawl.served import Crawled, crawled
+from tests.parse.test_queried_tree import XHTML
 
 needs_saxon = pytest.mark.skipif(find_spec("saxonche") is None, reason="the extra centime[xquery] is not installed")
 
@@ -102,6 +103,8 @@ def test_an_xquery_is_evaluated_in_any_encoding_and_in_deep_wide_and_odd_pages(t
         assert found("name(/*)", b"<" + b"a" * 2_000 + b"/>") == ["a" * 2_000]
         odd = found("//p/(@_click, @o_p, o_p)/string()", ODD.encode(), "text/html; charset=utf-8")
         assert odd == ["1", "2", "b"]
+        strict = XHTML + "<html xmlns='http://www.w3.org/1999/xhtml'><title>t</title><svg xmlns='urn:s'/></html>"
+        assert found("//(title, svg)/name()", strict.encode(), "text/html") == ["title", "svg"]
 
 
 @needs_saxon

@@ -11,7 +11,7 @@ from centime.cli.visible import tell
 from centime.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from centime.crawl.report.versions import Version
+    from centime.crawl.report.versions import Version, Versions
     from centime.warehouse.changed_rows import Row
     from centime.warehouse.sequence_diff import Step
 
@@ -74,15 +74,29 @@ def _diff(
 
         tell(page_of_changes(versions.url, before.time, after.time, steps))
     else:
-        _print(versions.url, before, after, steps, beside=beside)
+        tell(f"{versions.url}\n- version {before.number}, {before.time}\n+ version {after.number}, {after.time}")
+        if any(not step.equal for step in steps):
+            _print(before, after, steps, beside=beside)
+        elif before.number == after.number:
+            tell("this is one version")
+        else:
+            tell("the text is the same" + _differing(versions, before, after))
 
 
-def _print(url: str, before: "Version", after: "Version", steps: "list[Step]", *, beside: bool) -> None:
+def _differing(versions: "Versions", before: "Version", after: "Version") -> str:
+    """Whether the trees of two versions with one text differ, in words; empty if they have none."""
+    from centime.warehouse.tree import NotWellFormed
+    from centime.warehouse.written_delta import operations
+
+    try:
+        found = operations(versions.trees(before, after))
+    except NotWellFormed:
+        return ""
+    return "; the tree differs: --xml shows where" if found else ", and so is the tree"
+
+
+def _print(before: "Version", after: "Version", steps: "list[Step]", *, beside: bool) -> None:
     """Writes changed sentences for people, those around them too."""
-    tell(f"{url}\n- version {before.number}, {before.time}\n+ version {after.number}, {after.time}")
-    if all(step.equal for step in steps):
-        tell("the text is the same" if before.number != after.number else "this is one version")
-        return
     from centime.warehouse.changed_rows import changed_rows
 
     rows = changed_rows(steps)

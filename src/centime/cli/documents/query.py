@@ -112,7 +112,7 @@ def _query(
     for row in rows + troubles:
         tell(f"{row['importance']:.6g}  {row['url']}" + (f"  ({row['count']} results)" if row["count"] > 1 else ""))
         for result in row.get("found", ()):
-            tell(f"    {result}")
+            tell(_indented(result, "    "))
         if "trouble" in row:
             tell(f"    trouble: {row['trouble']}")
     if troubled > len(troubles):
@@ -144,6 +144,12 @@ def _show_changes(
         return
     for row in rows:
         tell(f"{row['seen']}  {row['url']}")
-        show_lines([*((f"  - {one}", "red") for one in row["old"]), *((f"  + {one}", "green") for one in row["new"])])
+        old = [(_indented(one, "  - "), "red") for one in row["old"]]
+        show_lines([*old, *((_indented(one, "  + "), "green") for one in row["new"])])
     if not rows:
         say(f"what the XPath finds has not changed; {seen} changes of stored pages were looked into")
+
+
+def _indented(result: str, first: str) -> str:
+    """A result of several lines behind what its first line begins with."""
+    return first + result.replace("\n", "\n" + " " * len(first))

@@ -100,6 +100,8 @@ def _write_json(facts: dict[str, object], rows: Iterator[dict[str, Any]]) -> Non
 def _lines(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """A change and the sentences that differ, as lines with their colours."""
     yield f"{row['seen']} {row['change']} {row['url']}", "bold"
+    if row["sentences"] == []:
+        yield "  the text is the same: centime diff --xml shows what differs", ""
     for step in row["sentences"] or ():
         yield from ((f"- {sentence}", "red") for sentence in step["old"])
         yield from ((f"+ {sentence}", "green") for sentence in step["new"])

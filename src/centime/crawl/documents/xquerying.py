@@ -30,6 +30,7 @@ from centime.crawl.documents.examining import (
     tree_for,
     unpack_tasks,
 )
+from centime.model.outcome import PageKind
 from centime.parse.encoding import load_codecs
 from centime.parse.kind import kind_of
 from centime.processes.channel import LENGTH
@@ -77,6 +78,8 @@ class XQuerying:
         root, trouble = tree_for(body, kind, task.content_type, task.url)
         if root is None:
             return Examined(task.url, error=trouble)
+        if kind is PageKind.HTML:
+            etree.strip_attributes(root, "xmlns")  # written as XML, it would put all names into a namespace
         found = self._evaluated(task.xpath, root)
         return Examined(task.url, error=trouble, found=found[:MOST_FOUND], count=len(found))
 
