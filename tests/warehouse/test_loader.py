@@ -25,7 +25,7 @@ def loaded(body: bytes, parts: dict[str, bytes] = PARTS) -> Loaded:
 
 def test_an_error_names_its_part_if_that_is_external() -> None:
     dtd = {"http://h.example/dir/a.dtd": b"<!ELEMENT a EMPTY>"}
-    assert loaded(b"<!DOCTYPE a SYSTEM 'a.dtd'><a>x</a>", dtd).error.endswith("line 1, column 33")
+    assert loaded(b"<!DOCTYPE a SYSTEM 'a.dtd'><a>x</a>", dtd).error.endswith("line 1, column 36")
     assert loaded(b"<a>").error.endswith("line 1, column 4")
     broken = {"http://h.example/dir/a.dtd": b"<!ELEMENT a >"}
     assert loaded(b"<!DOCTYPE a SYSTEM 'a.dtd'><a/>", broken).error.endswith("(a.dtd, line 1)")
