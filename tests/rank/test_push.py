@@ -10,6 +10,7 @@ from centime.rank.certificate import certified_error, one_iteration, rounding_of
 from centime.rank.crew import Crew
 from centime.rank.pagerank import pagerank
 from centime.rank.push import Pushing
+from centime.rank.sweep import HANDED_ON, LOOPED, SHORT
 from tests.rank.exact import graphs, pagerank_of, vectors, walk
 
 
@@ -36,6 +37,7 @@ def test_what_is_owed_is_always_what_the_equation_lacks(
         pushing._overpay(data.draw(st.sampled_from([1.0, 1.2])))
         for _ in range(sweeps):
             pushing.sweep()
+        pushing.settle()
         owed = np.where(pushing.share > 0, owed_by(pushing), 0.0)
         solution = pushing.paid
     given_to_all = owed + solution - damping * walk(graph).astype(float) @ solution
@@ -89,7 +91,9 @@ def test_what_debts_certify_holds_in_exact_arithmetic(
         pushing = Pushing(graph, np.empty(0), damping, emphasis, start, crew)
         for _ in range(data.draw(st.sampled_from([0, 2, 30]))):
             pushing.sweep()
-        before, links = [Fraction(one) for one in pushing.paid], pushing.links
+        due = np.where(pushing.share > 0, 0.0, owed_by(pushing))  # pages without links get what is owed to them
+        before = [Fraction(one) + Fraction(other) for one, other in zip(pushing.paid, due, strict=True)]
+        links = pushing.links
         scores, moved, hidden = pushing.certify(1e300)
     if pushing.links == links and sum(before) > 0:  # otherwise from the links
         values = [one * graph.pages / sum(before) for one in before]
@@ -156,6 +160,53 @@ def test_a_long_chain_takes_one_sweep_in_either_direction(step: int) -> None:
         assert pushing.debt == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize(("rising", "step"), [(0.0, -1), (0.3, -1), (0.45, 1), (1.0, 1)])
+def test_a_sweep_goes_backwards_only_where_most_links_do(rising: float, step: int) -> None:
+    random = np.random.default_rng(6)
+    ends = np.sort(random.integers(0, 2_000, (20_000, 2)), axis=1)
+    turned = random.random(20_000) >= rising
+    graph = graph_from_links(2_000, np.where(turned, ends[:, 1], ends[:, 0]), np.where(turned, ends[:, 0], ends[:, 1]))
+    with Crew(1) as crew:
+        assert Pushing(graph, np.empty(0), 0.85, None, None, crew)._step == step
+    found = pagerank(graph, error=1e-12, method="push")
+    textbook = pagerank(graph, error=1e-12, method="jacobi").scores
+    assert np.abs(found.scores - textbook).sum() / 2_000 <= 2e-12
+
+
+@pytest.mark.parametrize(
+    ("rows", "way"),
+    [
+        ([[1] * 7, [2] * 7, [3] * 7, [0] * 7], LOOPED),
+        ([[1, 2, 3, 1, 2, 1, 2], [2, 3, 0], [3, 0], [0]], SHORT),
+        ([[1], [2], [3], [0]], HANDED_ON),
+    ],
+)
+def test_rows_are_paid_in_the_way_that_suits_their_lengths(rows: list[list[int]], way: int) -> None:
+    rows = [[target + 4 * copy for target in row] for copy in range(25) for row in rows]
+    sources = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    graph = graph_from_links(len(rows), sources, np.concatenate(rows))
+    with Crew(1) as crew:
+        assert Pushing(graph, np.empty(0), 0.85, None, None, crew)._rows == way
+
+
+@pytest.mark.parametrize("wanted", [0.0, 1e-323, 1e-300, 1.0])
+@pytest.mark.parametrize("row", [[0], [0, 1], [1, 0, 2, 0], [1, 2, 3, 1, 2, 0, 3, 0, 0], [1, 2, 3, 1, 2, 3]])
+@pytest.mark.parametrize("down", [False, True])
+def test_the_first_sweep_finds_self_links_however_little_a_page_pays(
+    row: list[int], wanted: float, *, down: bool
+) -> None:
+    rows = [row, [0], [1], [1]]
+    sources, targets = np.repeat(np.arange(4), [len(one) for one in rows]), np.concatenate(rows)
+    emphasis = np.array([wanted, 1.0, 1.0, 1.0]) * 4 / (3 + wanted)
+    if down:
+        sources, targets, emphasis = 3 - sources, 3 - targets, emphasis[::-1].copy()
+    graph = graph_from_links(4, sources, targets)
+    with Crew(1) as crew:
+        share = Pushing(graph, np.empty(0), 0.5, emphasis, None, crew).share
+    own = [int((graph.row(page) == page).sum()) for page in range(4)]
+    assert share == pytest.approx([0.5 / (len(graph.row(page)) - 0.5 * own[page]) for page in range(4)], rel=1e-15)
+
+
 def streets(side: int, one_way: int) -> Graph:
     """A square of streets, of which every so many are one-way."""
     places = np.arange(side * side)
@@ -211,6 +262,7 @@ def test_a_start_at_the_solution_owes_nothing_even_if_pages_dangle() -> None:
     with Crew(1) as crew:
         pushing = Pushing(graph, np.empty(0), 0.85, None, exact, crew)
     assert pushing.debt == pytest.approx(0, abs=1e-14)
+    pushing.settle()
     solution = pushing.paid
     assert solution / solution.sum() == pytest.approx(exact / exact.sum())
 

@@ -1,8 +1,8 @@
 """The kernels of `push` that only read pages: what all owe together, and the first and last values.
 
 They add up in four sums at once, which compilers turn into vector instructions: additions in a row would wait for each
-other. What pages without links receive is added to their y at once (`settle`), so that the debts of all pages can be
-added up without asking which have links. The symbols are those of `sweep.py`.
+other. What pages without links receive is added to their y after each sweep (`settle`), so that the debts of all pages
+can be added up without asking which have links. The symbols are those of `sweep.py`.
 """
 
 import numpy as np
@@ -29,17 +29,15 @@ def collect(debt: Vector, mail: Vector, first: Whole, end: Whole) -> None:
 
 
 @bare_kernel
-def settle(dangling: Targets, paid: Vector, debt: Vector) -> tuple[float, float]:
-    """Adds what pages without links have received to their y; returns the sum of it, and that of absolute values."""
+def settle(dangling: Targets, paid: Vector, debt: Vector) -> float:
+    """Adds what pages without links have received to their y; returns the sum of it."""
     total = 0.0
-    absolute = 0.0
     for one in range(len(dangling)):
         page = np.uintp(dangling[one])
         total += debt[page]
-        absolute += abs(debt[page])
         paid[page] += debt[page]
         debt[page] = 0.0
-    return total, absolute
+    return total
 
 
 @bare_kernel

@@ -60,8 +60,10 @@ LEAST_START = 1e-6  # the share of a start that pages with links must have
 SHARE = 0.45  # the threshold for the mean debt of a block, relative to the mean debt of all pages
 SPARING = 0.8  # a threshold that lets pages with more than this share of the links pay is not worth its sweeps
 WHOLE_SWEEPS = 8  # without a threshold, before it is tried again
-SHORT_ROWS = 2.0, 4.0  # links of a page, on average, for which rows are paid without a loop
-NEAR = 0.5  # the share of links to the page before or after from which fewer links are handed on
+BACKWARDS = 0.4  # the share of links to higher pages below which sweeps go from high pages to low ones
+SHORT_ROWS = 0.5  # the share of rows with up to four links from which rows are paid without a loop
+UNEVEN_ROWS = 0.5  # ... if at least this share has another length than the row before
+NEAR = 0.5  # the share of links to the page before or after from which links are handed on
 TURNS = 4  # of each thread in a sweep
 WITHIN = 0.5  # threads take turns if they keep less than this share of the links that they would keep of random ones
 MAILED_OF = 4_096  # links that are looked at for this share
@@ -71,7 +73,7 @@ MUTUAL = 0.9  # the share of mutual links from which over-paying helps
 SAMPLE_PAGES = 1_000
 SURE = 0.01  # a sum of y that rounding has changed by more than this share is computed again
 UNBALANCED = 0.01  # the sum of all debts, relative to that of their absolute values, that is left as it is
-FEW_LINKS = 2.0  # for each page: only then the order of a search has most links lead to later pages
+FEW_LINKS = 2.0  # for each page: only then links are handed on, and the order of a search has most lead to later pages
 WORTH_ORDERING = 25  # sweeps; the search and the renumbering take as long
 IN_ORDER = 0.7  # the share of links in one direction from which pages are in order
 DIVERGED = 2.0  # times the least debt so far
@@ -116,11 +118,12 @@ class Pushing:
         self.sweeps = 1 if start is None else 0
         self.links = graph.links
         self._emphasis = NO_EMPHASIS if emphasis is None else emphasis
-        self._rising, near, mean_row = sample(graph.offsets, graph.targets)
-        self._step = 1 if self._rising >= 0.5 else -1
-        least, most = SHORT_ROWS
-        self._rows = HANDED_ON if mean_row < least and near >= NEAR else LOOPED
-        if least <= mean_row <= most and self._step > 0:
+        self._rising, near, short, uneven = sample(graph.offsets, graph.targets)
+        self._step = 1 if self._rising >= BACKWARDS else -1
+        self._rows = LOOPED
+        if near >= NEAR and graph.links < FEW_LINKS * pages:
+            self._rows = HANDED_ON
+        elif self._step > 0 and short >= SHORT_ROWS and uneven >= UNEVEN_ROWS:
             self._rows = SHORT
 
         def work(part: int, first: int, end: int) -> tuple[Whole, float]:
@@ -153,6 +156,7 @@ class Pushing:
         self._left = 0.0  # what the last sweep left of the debts
         self.total = sum(total for _, total in begun)  # about the sum of y
         self._slack = 0.0  # by how much rounding can have changed it
+        self._lifted = 0.0  # what the last change of b has given to pages without links, which is among their debts
         self._held = (base if start is None else base + 2.0) * pages  # at least the sum of all |r|
         self.drift = 0.0  # the rounding of all debts, at most
         self._drift(2 * graph.links)
@@ -202,6 +206,11 @@ class Pushing:
         aim = error * self.total * (1 - self.damping) / self.damping
         return aim < self.debt and log(aim / self.debt) / log(self._left) > WORTH_ORDERING
 
+    def settle(self) -> None:
+        """Adds to y what a new b has given to pages without links; the next sweep would do it otherwise."""
+        self.crew.do(lambda part: settle(self._dangling[part], self.paid, self.debts[part]))
+        self._lifted = 0.0
+
     def bound(self) -> float:
         """About the certified error of the current solution, never less, without rounding."""
         if not self._slack <= SURE * self.total:
@@ -227,6 +236,7 @@ class Pushing:
                 lambda part: close(self.paid, self.debts[part], scale, level, self._emphasis, *self._ends(part))
             )
             return self.paid, moved, hidden
+        self.settle()
         np.maximum(self.paid, 0.0, out=self.paid)  # over-paying and rounding leave values below 0
         self.paid *= pages / self.paid.sum()
         self.links += graph.links
@@ -317,33 +327,33 @@ class Pushing:
         def deliver(part: int) -> tuple[float, float, float]:
             debt = self.debts[part]
             self._collect(part, *self._ends(part))
-            received, _ = settle(self._dangling[part], self.paid, debt)
+            received = settle(self._dangling[part], self.paid, debt)
             return received, *balance(debt, *self._ends(part))
 
         received, self._owed, absolute = (float(sum(sums)) for sums in zip(*self.crew.do(deliver), strict=True))
-        self.total += received
-        self._held = absolute
+        self.total += received - self._lifted
+        self._held, self._lifted = absolute, 0.0
         self._drift_of_values()
         if self._given <= 0.0 or abs(self._owed) <= UNBALANCED * absolute:
             return absolute
         level, self._owed = -self._owed / self._given, 0.0
 
-        def raise_all(part: int) -> tuple[float, float]:
-            debt = self.debts[part]
-            absolute = lift(debt, level, self._emphasis, *self._ends(part))
-            received, unowed = settle(self._dangling[part], self.paid, debt)
-            return received, absolute - unowed
+        def raise_all(part: int) -> float:
+            return lift(self.debts[part], level, self._emphasis, *self._ends(part))
 
-        received, absolute = (float(sum(sums)) for sums in zip(*self.crew.do(raise_all), strict=True))
-        self.total += received
+        absolute = sum(self.crew.do(raise_all))
+        unowed = max(0.0, self.graph.pages - self._given)
+        self._lifted = level * unowed
+        self.total += self._lifted
         self._held += abs(level) * self.graph.pages
         self.drift += UNIT * (self.graph.pages + 8) * self._held  # debts minus those of pages without links
         self._slack += UNIT * self.graph.pages * self._held
         self._drift_of_values()
-        return max(absolute, 0.0)
+        return max(absolute - abs(level) * unowed, 0.0)
 
     def _measure(self) -> None:
         """Computes the sum of y, of which only about is known after a sweep."""
+        self.settle()
         self.total, self._slack = float(self.paid.sum()), 0.0
 
     def _ends(self, part: int) -> tuple[int, int]:
