@@ -2,7 +2,7 @@
 
     from centime import Crawl, open_crawl, Ledger, pagerank
 
-`docs/python.md` describes every public name; whatever is not named there or here is private and may change. Public
+`docs/python.md` describes every public name; names that are neither there nor here are private and may change. Public
 names are loaded when they are first used, so that `import centime` costs next to nothing.
 """
 

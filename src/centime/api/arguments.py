@@ -11,7 +11,7 @@ from centime.model.errors import BadInput, BadSetting, CentimeError
 
 
 def real_number(value: object, name: str, most: float = sys.float_info.max) -> float:
-    """A number from 0 to `most`, of Python or NumPy; NaN is none."""
+    """A number from 0 to `most`, of Python or NumPy; NaN is refused."""
     if not isinstance(value, Real) or isinstance(value, bool) or value < 0 or not value <= most:
         raise BadSetting(f"{name} must be a number, 0 or more, not {value!r}")
     return float(value)
@@ -43,7 +43,7 @@ def _word(seed: object) -> str:
     name = os.fsdecode(seed)
     if not _is_file(name):
         raise BadInput(f"{name}: there is no such file of seeds; a URL is given as text")
-    return str(Path(name).absolute())  # so that nobody takes it for a host
+    return str(Path(name).absolute())  # so that it is not mistaken for a host
 
 
 def _is_file(name: str) -> bool:
@@ -55,7 +55,7 @@ def _is_file(name: str) -> bool:
 
 @contextmanager
 def opened_in(folder: Path) -> Iterator[None]:
-    """Makes what the system refuses while the crawl of a folder is opened a CentimeError of one sentence."""
+    """Turns errors of the system while the crawl of a folder is opened into a CentimeError of one sentence."""
     try:
         yield
     except OSError as error:

@@ -63,7 +63,7 @@ class Crawl:
         hook = "" if on_page is None else name_of(on_page)
         words = seed_words(seeds)
         given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
-        before = tree_memory() or 0  # of the program, which is not the crawl's
+        before = tree_memory() or 0  # memory of the program itself, which the crawl does not count
         self._stack = ExitStack()
         with opened_in(self.folder):
             self._writer = self._stack.enter_context(
@@ -84,7 +84,7 @@ class Crawl:
         """
         wait = _seconds(timeout, "timeout")
         with self._alone():
-            self._engine.limit(Limits())  # those of a run before do not count
+            self._engine.limit(Limits())  # the limits of an earlier run do not apply
             return self._engine.step(wait)
 
     def run(
@@ -95,8 +95,8 @@ class Crawl:
         seconds: float | str | None = None,
     ) -> str:
         """Crawls until nothing is left, `until` returns True (it is called after each turn), or a limit is reached:
-        `pages` fetched or `seconds` passed ("90", "2h") in this call. Returns the reason in words, and if pages are
-        longer than `most_page_bytes`, how many.
+        `pages` fetched or `seconds` passed ("90", "2h") in this call. Returns in words why it ended, and how many pages
+        were longer than `most_page_bytes`, if any.
 
         The crawl stays open: call `run` or `step` again, or `close`. InUse: another call runs it.
         """
@@ -132,7 +132,7 @@ class Crawl:
         """Takes visits, links and URLs from files that other programs have written, as `centime import` does; returns
         its figures. `form` is the format if it is not recognised, `keep` says which bodies are stored here.
 
-        Ctrl-C ends it; the same call goes on. InUse: another call runs the crawl.
+        Ctrl-C ends it; the same call continues the import. InUse: another call runs the crawl.
         """
         paths = [Path(os.fsdecode(one)) for one in files]
         with self._alone():
@@ -142,7 +142,7 @@ class Crawl:
 
     def stop(self) -> None:
         """Ends `run`, or makes the next `run` or `step` end at once; callable from any thread and from signal handlers.
-        Calls after that go on.
+        Later calls continue the crawl.
         """
         self._hurried = self._stopped
         self._stopped = True
@@ -177,7 +177,7 @@ class Crawl:
         return self._writer.top(whole_number(count, "count"))
 
     def reader(self) -> Reader:
-        """A reader of this crawl, as of now."""
+        """A reader of this crawl in its present state."""
         if self._lock.acquire(blocking=False):  # a crawl that runs writes what it has after each turn
             try:
                 if not self._closed:
@@ -205,7 +205,7 @@ class Crawl:
                 self._closed = True
                 hurried = self._engine.is_hurried()
                 if not self._stopped:
-                    self.stop()  # so that one more call of it does not wait
+                    self.stop()  # so that a second call of `close` does not wait
                 self._hurried = hurried
                 with self._stack:
                     self._engine.finish()

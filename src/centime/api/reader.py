@@ -74,7 +74,7 @@ class Reader:
         return error
 
     def changes(self, *, since: float = 0.0, until: float = float("inf"), match: str = "") -> Changes:
-        """The changes seen in a time, of pages in whose URL the pattern `match` is found."""
+        """The changes seen in a time span, of pages whose URL matches the pattern `match`."""
         window = real_number(since, "since", math.inf), real_number(until, "until", math.inf)
         if not isinstance(match, str):
             raise BadSetting(f"match must be a pattern, as text, not {match!r}")
@@ -126,7 +126,7 @@ class Reader:
     def search(
         self, words: str, *, site: str = "", since: float | None = None, kind: str = "", most: int = 10
     ) -> list[Match]:
-        """The best pages in which all the words stand, as `centime search` shows them; BadInput if there is no index
+        """The best pages that contain all the words, as `centime search` shows them; BadInput if there is no index
         (`centime index`, `update_index`).
         """
         if not all(isinstance(text, str) for text in (words, site, kind)):
@@ -198,7 +198,7 @@ class Reader:
         return [f"{one.part}: {one.what}" for one in check_any(self.folder).problems]
 
     def follow(self) -> int:
-        """Takes in what the crawl has done since; returns the number of journal frames that were applied."""
+        """Applies what the crawl has done since; returns the number of journal frames that were applied."""
         return self._parts.follow()
 
     def close(self) -> None:

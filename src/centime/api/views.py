@@ -1,6 +1,6 @@
 """Views of a crawl for Python programs: its pages, links, changes and bodies.
 
-Iterate a view for values, or call `to_arrow` for a table that pandas, polars and DuckDB take as it is. Views read the
+Iterate a view for values, or call `to_arrow` for a table that pandas, polars and DuckDB read directly. Views read the
 state as of the last `follow` of their reader; nothing on disk is changed.
 """
 
@@ -38,7 +38,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     visits: int
     changes: int
     last_visit: float
-    content_since: float  # when the content was first seen as it is
+    content_since: float  # when the present content was first seen
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -107,7 +107,7 @@ class Body:
         return self._capture.digest
 
     def read(self) -> bytes:
-        """The bytes of the body; DamagedFile if they are not stored as they were."""
+        """The bytes of the body; DamagedFile if the stored bytes are damaged."""
         return read_stored(self._folder, self._capture)[0]
 
 
@@ -222,7 +222,7 @@ class Bodies(View):
         return (Body(folder, stored) for folder in folders for stored in every_stored(folder))
 
     def to_arrow(self) -> "pyarrow.Table":
-        """The bodies as a table with their bytes: everything is in memory then."""
+        """The bodies as a table with their bytes: all of them are in memory at once."""
         pa = arrow()
         rows = list(self)
         return pa.table(

@@ -95,7 +95,7 @@ def test_a_change_whose_version_is_not_stored_has_no_diff_of_another_change(fold
 
 
 def test_what_is_too_long_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differences, "MOST_TOLD", 30)
+    monkeypatch.setattr(differences, "MOST_BYTES", 30)
     (diff,) = told(folder, notice(PAGE, 300))
     assert (diff["sentences"], diff["to"]) == (None, "2023-11-14T22:18:20Z")
     monkeypatch.setattr(differences, "MOST_BODY", 10)

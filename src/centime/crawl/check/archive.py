@@ -51,10 +51,11 @@ def check_archive(folder: Path, findings: Findings) -> None:
 
 
 def check_archive_file(folder: Path, path: Path, findings: Findings) -> tuple[int, int] | None:
-    """Checks one file of an archive and its index; returns its whole records and right captures, None without index."""
+    """Checks one file of an archive and its index; returns its whole records and correct captures, None without
+    index."""
     found = _index(path, findings)
     if found is None:
-        if path.stat().st_size:  # otherwise its process was killed, or is, before it made the index
+        if path.stat().st_size:  # otherwise its process has not made the index yet, or was killed before
             findings.wrong("bodies", "its index is missing", path)
         return None
     lines, is_open = found
@@ -80,7 +81,7 @@ def _index(path: Path, findings: Findings) -> tuple[list[Capture], bool] | None:
     stem = path.name.removesuffix(ENDING)
     for index in (path.with_name(f"{stem}{OPEN}"), path.with_name(f"{stem}.cdxj")):
         if not_a_file(index):
-            continue  # said already
+            continue  # reported already
         try:
             data = read_file(index)
         except FileNotFoundError:
@@ -138,7 +139,8 @@ def _members(path: Path) -> tuple[dict[int, Member], int, int]:
 
 
 def check_imported(folder: Path, findings: Findings) -> None:
-    """Checks the indexes of imported bodies that stay where they are. A file that is gone is none of the crawl's."""
+    """Checks the indexes of imported bodies that stay where they are. A missing file is no damage: it is not the
+    crawl's."""
     lines = list(every_capture(folder))
     for name in sorted({capture.filename for capture in lines}):
         if not is_there(Path(name)):

@@ -23,9 +23,7 @@ ATTEMPTS = 5
 
 
 def check_crawl(path: Path, step: Callable[[float, str], None] = lambda done, what: None) -> Findings:
-    """Everything that was verified, and all problems; `step` receives each further share of the work, and what is
-    checked next.
-    """
+    """Verifies a crawl; returns the findings. `step` receives each further share of the work and its name."""
     check_folder(path)
     for _ in range(ATTEMPTS - 1):
         try:
@@ -78,7 +76,7 @@ def _check(path: Path, step: Callable[[float, str], None]) -> Findings:
 
 @contextmanager
 def _said(part: str, findings: Findings) -> Iterator[None]:
-    """Makes a problem of what cannot be read; what is gone may have been removed by a running crawl."""
+    """Reports a file that cannot be read as a problem; a missing file may have been removed by a running crawl."""
     try:
         yield
     except FileNotFoundError:

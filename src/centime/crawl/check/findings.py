@@ -24,7 +24,7 @@ class Findings:
     problems: list[Problem] = field(default_factory=list)
 
     def holds(self, part: str, what: str, count: int, since: int | None = None) -> None:
-        """Adds that `what` holds for `count` things; not if problems were added since there were `since`."""
+        """Adds that `what` holds for `count` things, unless problems were added since their number was `since`."""
         if since is None or len(self.problems) == since:
             self.proven.append({"part": part, "proven": what, "count": count})
 
@@ -35,7 +35,7 @@ class Findings:
             self.problems.append(problem)
 
     def caught(self, part: str, trouble: Exception, file: object = "") -> None:
-        """Adds a problem that an exception reports; the message of ours starts with the file."""
+        """Adds a problem that an exception reports; messages of our own exceptions start with the file."""
         sentence = str(trouble) if isinstance(trouble, CentimeError) else f"{type(trouble).__name__}: {trouble}"
         place, separator, rest = sentence.partition(": ")
         if isinstance(trouble, OSError) and trouble.filename:

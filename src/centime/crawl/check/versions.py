@@ -1,4 +1,4 @@
-"""Checks the versions of pages: the database is whole, and every version has the body that it says."""
+"""Checks the versions of pages: the database is whole, and every version has the body that its digest names."""
 
 import sqlite3
 from pathlib import Path
@@ -16,11 +16,11 @@ from centime.store.versions.dictionary import troubles_in
 from centime.store.versions.walk import page_trouble, pages_of, walk
 
 PART = "versions"
-MOST_TOLD = 20  # problems of the database itself
+MOST_REPORTED = 20  # problems of the database itself
 
 
 def check_versions(folder: Path, findings: Findings) -> None:
-    """Adds what holds for the versions of a crawl, and what does not."""
+    """Adds to the findings what holds for the versions of a crawl, and what does not."""
     before = len(findings.problems)
     pages = versions = 0
     try:
@@ -68,7 +68,7 @@ def check_against(opened: CrawlReader, findings: Findings) -> None:
                 else:
                     lacks[number] = False
     except (CentimeError, OSError):
-        return  # `check_versions` has said it
+        return  # `check_versions` has reported it
     if strange:
         findings.notes.append(
             f"{strange} pages have stored versions, but their visits were lost in a crash: the crawl reads them again"
@@ -83,7 +83,7 @@ def check_against(opened: CrawlReader, findings: Findings) -> None:
 
 
 def _check_database(database: sqlite3.Connection, path: Path, findings: Findings) -> None:
-    for (sentence,) in database.execute(f"PRAGMA integrity_check({MOST_TOLD})"):
+    for (sentence,) in database.execute(f"PRAGMA integrity_check({MOST_REPORTED})"):
         if sentence != "ok":
             findings.wrong(PART, f"the database is damaged: {sentence}", path)
     for sentence in troubles_in(database):

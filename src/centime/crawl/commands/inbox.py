@@ -26,7 +26,7 @@ FOLDER = "commands"
 REFUSED = "refused"
 REASON = ".reason"
 LARGEST = 16 << 20
-MOST, MOST_BYTES = 8, 2 << 20  # taken at a time, so that very many commands do not stall the crawl
+MOST, MOST_BYTES = 8, 2 << 20  # taken at a time, so that a flood of commands does not stall the crawl
 
 Taken = tuple[Path, Command]
 

@@ -1,4 +1,4 @@
-"""The commands that a crawl has carried out or refused, newest last: what was ordered, by whom and when.
+"""The commands that a crawl has carried out or refused, newest last: what each was, who gave it and when.
 
     DIR/orders.jsonl     one JSON object on each line; beyond MOST_BYTES the older half is dropped
 
@@ -31,7 +31,7 @@ MOST_DETAIL = 300  # characters
 
 
 def log_orders(folder: Path, commands: Iterable[tuple[Command, str]], now: float) -> None:
-    """Adds commands, each with the reason if it was refused. What cannot be written is left out."""
+    """Adds commands, each with the reason if it was refused. If the file cannot be written, they are left out."""
     lines = b"".join(msgspec.json.encode(order_facts(one, now, reason)) + b"\n" for one, reason in commands)
     if not lines:
         return

@@ -1,4 +1,4 @@
-"""Hands commands to the crawl of a folder, for whoever gives them, and waits for the crawl if asked to.
+"""Hands commands to the crawl of a folder, and optionally waits until the crawl has taken them.
 
 A command is a file in the inbox of the folder. A running crawl takes it within a second, otherwise the next run does.
 """

@@ -45,7 +45,7 @@ NO_CLAIM: Claim = (0.0, 0.0)
 
 @dataclass(slots=True)
 class Publication:
-    """The URLs to publish, each once, in the sequence given."""
+    """The URLs to publish, each once, in the order given."""
 
     scope: Scope
     pages: dict[str, Claim] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Publication:
     feeds: dict[str, None] = field(default_factory=dict)
     refused: int = 0
     reasons: list[dict[str, Any]] = field(default_factory=list)  # of the first refused URLs
-    troubles: list[str] = field(default_factory=list)  # defects of files that were read all the same
+    troubles: list[str] = field(default_factory=list)  # defects of files that were read nevertheless
 
     def add(self, href: str, claim: Claim = NO_CLAIM, source: Source = "url", base: str | None = None) -> None:
         """Adds or refuses a URL as written in a document at `base`."""
@@ -191,7 +191,7 @@ def add_indexnow(publication: Publication, name: str, body: bytes) -> None:
 
 
 def read_form(body: bytes) -> Any:
-    """The JSON in a body; ValueError if it is none. Text with lone surrogates, which nothing can write, is none."""
+    """The JSON in a body; ValueError if it is not JSON, or has lone surrogates, which no encoding can write."""
     try:
         return msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
     except (msgspec.DecodeError, RecursionError) as trouble:

@@ -1,4 +1,4 @@
-"""Makes a subscription of what a person asks for: absolute paths, a default name; errors say what cannot be served."""
+"""Makes a subscription from the words of a person: absolute paths, a default name; errors say what cannot be served."""
 
 import re
 import shlex

@@ -1,7 +1,7 @@
 """The catalog of XML documents: the state and the facts of each, in `documents/documents.sqlite`.
 
-It is derived: it can be deleted, and whoever needs it brings it up to date. A document is loaded again if its body has
-changed, or if it waits for parts.
+It is derived: it can be deleted, and each command that needs it brings it up to date first. A document is loaded again
+if its body has changed, or if it waits for parts.
 """
 
 import json
@@ -90,8 +90,8 @@ def updated_catalog(
 
 
 def _loaded(opened: CrawlState, loading: Examiner, url: str, catalogs: tuple[str, ...]) -> Examined:
-    """A document, loaded with its parts, also those to which redirects lead that the crawl has seen. It is given up,
-    and tried again the next time, if it lacks one that redirects to where the crawl does not go.
+    """A document, loaded with its parts; redirects that the crawl has seen are followed. If a part redirects out of the
+    crawl's scope, the document is given up, and tried again the next time.
     """
     ends: dict[str, str] = {}
     while True:
@@ -107,7 +107,7 @@ def _loaded(opened: CrawlState, loading: Examiner, url: str, catalogs: tuple[str
 
 
 def _leads_away(opened: CrawlState, url: str) -> str:
-    """Why a part will not come: it redirects to where the crawl does not go; "" if it may come."""
+    """Why a part will never be fetched: it redirects out of the crawl's scope; "" if it may be fetched."""
     try:
         page, _ = find_page(opened, url)
     except CentimeError:
@@ -135,7 +135,7 @@ def _end_of(opened: CrawlState, url: str) -> str:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
-    """The catalog, made anew if it is damaged or of another version; in memory if it cannot be written."""
+    """The catalog, created again if it is damaged or of another version; in memory if it cannot be written."""
     database = _connected(folder)
     try:
         with naming_trouble(folder / FILE):
@@ -164,7 +164,7 @@ def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
             database.execute("DROP TABLE IF EXISTS document")
             database.execute(_SCHEMA)
             database.execute(f"PRAGMA user_version = {FORMAT}")
-        database.execute("PRAGMA synchronous = OFF")  # what is lost is loaded again
+        database.execute("PRAGMA synchronous = OFF")  # documents that are lost are loaded again
         database.execute("SELECT count(*) FROM document").fetchone()
     except BaseException:
         database.close()

@@ -1,4 +1,4 @@
-"""Makes of a tree that was read from HTML, or from broken XML, one that can be written as XML.
+"""Turns a tree that was read from HTML, or from broken XML, into one that can be written as XML.
 
 characters that XML does not have                U+FFFD
 names that XML does not have, unknown prefixes   `_` for each such character: `@click` is `_click`, `o:p` is `o_p`
@@ -51,7 +51,7 @@ def _coerced_instruction(node: Any) -> Any:
 
 
 def _coerced(name: str) -> str:
-    """A name that XML has; a namespace in front stays."""
+    """The name, changed to one that XML allows; a namespace in front stays."""
     space, brace, local = name.rpartition("}")
     local = _NOT_IN_NAME.sub("_", local)
     if not local or _NOT_FIRST.match(local):

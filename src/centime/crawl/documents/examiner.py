@@ -16,7 +16,7 @@ START_SECONDS = 60.0
 
 
 class Examiner:
-    """Asks the process, one document after the other."""
+    """Sends documents to the process, one after the other."""
 
     def __init__(self, folder: Path, seconds: float = MOST_SECONDS, module: str = MODULE) -> None:
         self._folder = folder
@@ -43,14 +43,15 @@ class Examiner:
         return Examined(task.url, State.GIVEN_UP, trouble)
 
     def examine_many(self, tasks: Sequence[Task]) -> list[Examined]:
-        """What is found in each of several documents, in their order: quicker, because nobody waits for each."""
+        """What is found in each of several documents, in their order: quicker, because they are sent without waiting
+        for each result."""
         found: list[Examined] = []
         while len(found) < len(tasks):
             self._examine_next(tasks, found)
         return found
 
     def _examine_next(self, tasks: Sequence[Task], found: list[Examined]) -> None:
-        """Asks for all documents that are left; if one of them ends the process, it is the one that is next."""
+        """Sends all remaining documents; if the process ends, the next document without a result has ended it."""
         if self._child is None:
             found.append(self.examine(tasks[len(found)]))  # starts the process
             return

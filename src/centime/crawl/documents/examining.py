@@ -2,8 +2,8 @@
 
     python -m centime.crawl.documents.examining SOCKET        (`processes/child.py`)
 
-A document can make a parser or an XPath take any time and memory. So this work is not done in the process that asks,
-which kills this one when a document takes too long (`examiner.py`).
+A document can make a parser or an XPath take any time and memory. So this work has a process of its own, which the
+requesting process kills when a document takes too long (`examiner.py`).
 """
 
 import asyncio
@@ -39,7 +39,7 @@ TITLE = "centime-docs"
 MOST_MEMORY = 2 << 30
 MOST_FOUND = 1_000  # results of an XPath in one document
 LONGEST_RESULT = 4_096  # characters
-UNKNOWN_PREFIX = "Undefined namespace prefix"  # what libxml2 says
+UNKNOWN_PREFIX = "Undefined namespace prefix"  # a message of libxml2
 _PREFIX = re.compile(r"([^\W\d][\w.-]*):(?!:)")
 HELD_PARTS = 64  # parts that are remembered: many documents share a DTD
 
@@ -54,7 +54,7 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
     kinds: tuple[int, ...] = ()  # kinds of bodies (PageKind) in which the XPath is evaluated; all if there are none
     ends: dict[str, str] = {}  # the URLs to which parts redirect
     catalogs: tuple[str, ...] = ()  # XML catalogs of this machine that a person named
-    body: bytes | None = None  # of a document whose terms are wanted (`search/path_terms.py`)
+    body: bytes | None = None  # of a document whose terms are requested (`search/path_terms.py`)
     content_type: str = ""
 
 
@@ -192,7 +192,7 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
 
 
 def main(number: int | None = None) -> None:
-    """Examines documents for whoever is at the other end of the socket."""
+    """Examines documents for the process at the other end of the socket."""
     serve_crawl(_serve, TITLE, number)
 
 

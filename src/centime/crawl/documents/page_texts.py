@@ -1,4 +1,4 @@
-"""The texts of stored bodies: what `search/page_text.py` reads, and of PDFs what a process with limits reads."""
+"""The texts of stored bodies: `search/page_text.py` reads them, except PDFs, which a process with limits reads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,8 @@ MOST_PDF_BYTES = 64 << 20
 
 
 class PageTexts:
-    """Reads one text after the other. A PDF without a text says why; all say so without the extra `centime[pdf]`."""
+    """Reads one text after the other. A PDF without a text gives the reason; without the extra `centime[pdf]`, every
+    PDF does."""
 
     def __init__(self, folder: Path) -> None:
         self._examiner = Examiner(folder, module=MODULE) if reads_pdf() else None

@@ -2,9 +2,9 @@
 
     python -m centime.crawl.documents.pdf_reading SOCKET        (`processes/child.py`)
 
-PDFium is native code for a format of which anything can be written. So it runs in a process that has no environment and
-opens nothing once it runs: documents come through its socket. Memory has a limit, and the process that asks kills this
-one when a document takes too long (`examiner.py`).
+PDFium is native code for a format in which a file can contain anything. So it runs in a process that has no environment
+and opens nothing once it runs: documents come through its socket. Memory has a limit, and the requesting process kills
+this one when a document takes too long (`examiner.py`).
 """
 
 import asyncio
@@ -44,8 +44,8 @@ def read_pdf(body: bytes) -> tuple[str, list[str]]:
 
 
 def paragraphs_of(text: str) -> list[str]:
-    """The paragraphs of a page: lines that belong together. A PDF has lines only; one that ends as a sentence does, and
-    one that is empty, end a paragraph.
+    """The paragraphs of a page: lines that belong together. A PDF has lines only; an empty line ends a paragraph, and
+    so does a line that ends like a sentence.
     """
     paragraphs, lines = [], []
     for line in [*text.replace(_HYPHEN, "").splitlines(), ""]:

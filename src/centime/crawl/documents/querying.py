@@ -22,7 +22,7 @@ from centime.model.pattern import check_pattern, compiled
 
 LONGEST_XPATH = 10_000
 FIRST_BATCH, MOST_BATCH = 64, 4_096  # candidates that are looked up at once
-TOGETHER = 4  # pages that are examined at once, so that few messages are waited for
+TOGETHER = 4  # pages that are examined at once, so that there are few round trips
 MOST_RESULTS = 1_000  # of a page
 KINDS = {"xml": (PageKind.XML,), "html": (PageKind.HTML,), "any": (PageKind.HTML, PageKind.XML)}
 
@@ -57,7 +57,7 @@ def kinds_of(kind: str) -> tuple[PageKind, ...]:
 
 def pages_of_kind(opened: CrawlState, kind: str, match: str = "", *, once: bool = False) -> list[tuple[str, float]]:
     """URL and importance of the pages whose URL matches and that were of a kind when they were last found, the most
-    important first; with `once`, of all pages that were ever found: they may have been of that kind before.
+    important first. With `once`, all pages that were ever found: they may have been of that kind before.
     """
     kinds_of(kind)
     check_pattern(match)
@@ -89,8 +89,8 @@ def pages_to_query(
     at: str | None = None,
     paths: CrawlPaths | None = None,
 ) -> Queried:
-    """The pages to look into: those that the index of paths names, or all of a kind if it names none or the pages of
-    another time are wanted.
+    """The pages to look into: those that the index of paths names, or all of a kind if there is no index, or if the
+    query is about another time.
     """
     kinds_of(kind)
     check_pattern(match)
@@ -103,7 +103,7 @@ def pages_to_query(
 
 def _in_order(opened: CrawlState, pages: npt.NDArray[np.int64], kind: str, match: str) -> Iterator[tuple[str, float]]:
     """Those of the pages whose URL matches and that were of a kind when they were last found, the most important first;
-    read as they are asked for.
+    read lazily.
     """
     kinds, search = kinds_of(kind), compiled(match).search
     known = opened.shard.pages
@@ -160,8 +160,8 @@ class Pair(NamedTuple):
 def stored_pairs(
     opened: CrawlState, match: str, since: float, step: Callable[[int], None] = lambda done: None
 ) -> list[Pair]:
-    """All pairs of versions of pages whose URL matches, the second of which was first seen since a time, newest first:
-    whatever was thought of the difference when it was seen.
+    """All pairs of versions of pages whose URL matches, the second of which was first seen since a time, newest first,
+    whether or not the difference counted as a change when it was seen.
     """
     found: list[Pair] = []
     for url, importance in pages_of_kind(opened, "any", match, once=True):
@@ -175,7 +175,7 @@ def stored_pairs(
 def changed_results(
     opened: CrawlState, xpath: str, pairs: Iterable[Pair], step: Callable[[int], None] = lambda done: None
 ) -> Iterator[dict[str, Any]]:
-    """The pairs of versions of which an XPath finds something else in the second, with both results."""
+    """The pairs of versions in which an XPath finds different results, with both results."""
     with examiner(opened.folder.path) as asking:
         for pair in pairs:
             step(1)

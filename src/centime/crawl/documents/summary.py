@@ -1,4 +1,4 @@
-"""What kind of XML a crawl has found: the statistics that the Xyleme paper wanted to gather."""
+"""Statistics of the XML that a crawl has found, as proposed in the Xyleme paper."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

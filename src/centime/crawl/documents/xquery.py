@@ -25,7 +25,7 @@ def query_by_xquery(
     step: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Answer]:
     """The pages whose stored body is of a kind and in which an XQuery finds something, and those in which it could not
-    be evaluated; BadSetting if it is none.
+    be evaluated; BadSetting if the query is invalid.
     """
     if find_spec("saxonche") is None:
         raise BadSetting("XQuery needs the package saxonche: pip install 'centime[xquery]'")

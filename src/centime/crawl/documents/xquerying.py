@@ -2,9 +2,9 @@
 
     python -m centime.crawl.documents.xquerying SOCKET        (`processes/child.py`)
 
-XQuery reads files, the network and the environment if it may. So the process has no environment, and opens nothing once
-it runs: documents come through its socket. Memory and CPU time have limits, and the process that asks kills this one
-when a document takes too long (`examiner.py`).
+XQuery can read files, the network and the environment. So the process has no environment, and opens nothing once it
+runs: documents come through its socket. Memory and CPU time have limits, and the requesting process kills this one when
+a document takes too long (`examiner.py`).
 
 Traps: SaxonC copies the environment when it starts, so that is emptied before. Its heap is reserved, not used, so
 RLIMIT_DATA bounds it and RLIMIT_AS would stop it at once. Python's codecs are files, so they are loaded before files
@@ -41,7 +41,7 @@ from centime.warehouse.loader import State
 TITLE = "centime-xquery"
 CPU_SECONDS = 30  # for one document
 UNKNOWN_PREFIX = "XPST0081"
-STATIC = "static error: "  # how the trouble of a query begins that is none
+STATIC = "static error: "  # prefix of the trouble if the query itself is invalid
 _NOT_XML = "SXXP0003"
 _PARSER_PROPERTY = "http://saxon.sf.net/feature/parserProperty?uri=jdk.xml."
 _LIMITS = ("elementAttributeLimit", "maxElementDepth", "maxXMLNameLimit", "maxGeneralEntitySizeLimit")
@@ -100,7 +100,7 @@ class XQuerying:
         return [str(item)[:LONGEST_RESULT] for item in items]
 
     def _parsed(self, root: Any) -> Any:
-        """The document as SaxonC has it. Almost every tree can be written as it is."""
+        """The document as SaxonC's tree. Almost every tree can be written without changes."""
         from saxonche import PySaxonApiError
 
         try:

@@ -64,8 +64,8 @@ class Assembled(Generic[State]):
 def object_state(shard: ShardState) -> Arrays:
     """What a snapshot has of a shard's Python objects, packed: hosts, requests, counts of shapes and refused URLs.
 
-    Whoever forks packs them before: a child that looks at an object changes its count of references, so all memory that
-    holds objects would be copied.
+    Pack them before a fork: a child that looks at an object changes its count of references, so all memory that holds
+    objects would be copied.
     """
     packed: dict[str, bytes | bytearray] = {
         "hosts": shard.hosts.state(),
@@ -208,7 +208,7 @@ def _restore(shard: ShardState, snapshot: Snapshot) -> None:
     shard.frame, shard.chain = facts["frame"], facts["chain"]
     shard.hosts = Hosts.from_state(arrays["hosts"].tobytes())
     shard.placement = Placement.from_state({name: (facts[name], _part(snapshot, name)) for name in PLACES})
-    if "frontier_standings" not in arrays:  # of a version that knew no standings and no domains
+    if "frontier_standings" not in arrays:  # written by a version without standings and domains
         shard.placement.frontier.set_standings([standing_of(host) for host in shard.hosts.all])
         join_domains(shard.hosts, shard.placement.frontier, HostId(0))
     shard.refreshing = Refreshing.from_state(facts["refreshing"], _part(snapshot, "refreshing"), shard.refreshing)

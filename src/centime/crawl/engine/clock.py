@@ -1,12 +1,12 @@
 """Whether the clock of the machine was set since the last run, and what to say about it.
 
 Every time in the state of a crawl is of the clock of some run. L is the latest of them. If the machine was not
-restarted since, the steady time tells how long ago L was, whatever the wall clock says: the journal has how far the
-clock of the last run was ahead of it. Otherwise only a clock before L is known to be wrong, and no time has passed as
-far as anybody can know.
+restarted since, the steady time shows how long ago L was, whatever the wall clock says: the journal records how far the
+clock of the last run was ahead of it. Otherwise only a clock before L is known to be wrong, and the crawl assumes that
+no time has passed.
 
 If the two differ by more than TOLERANCE_SECONDS, a frame moves the times that pages and hosts wait for
-(`shard/moving.py`): nobody waits longer than before, and no host is asked too soon.
+(`shard/moving.py`): no page waits longer than before, and no host is contacted too early.
 """
 
 from pathlib import Path
@@ -15,13 +15,13 @@ from centime.processes.clock import RunClock
 from centime.shard.message import Clocked
 from centime.shard.state import ShardState
 
-TOLERANCE_SECONDS = 60.0  # clocks are corrected by so much without being wrong
+TOLERANCE_SECONDS = 60.0  # ordinary corrections of a clock are smaller
 CLOSE_SECONDS = 1.0  # such a correction need not be in the journal
 LONG_AGO_SECONDS = 30 * 86400.0
 
 
 def clocked(clock: RunClock, state: ShardState) -> Clocked | None:
-    """The frame that says by which clock a crawl goes on, and how times move; None if all is as before."""
+    """The frame that says which clock the crawl uses from now on, and how times move; None if nothing has changed."""
     now, latest = clock(), state.latest
     same_boot = bool(clock.boot) and clock.boot == state.boot
     passed = max(0.0, now - latest if not same_boot else now - clock.ahead + state.ahead - latest)

@@ -1,4 +1,4 @@
-"""Damage that opening a crawl meets: what the crawl does without is logged, what closes it becomes a `DamagedCrawl`."""
+"""Damage found when a crawl is opened: files that it can do without are logged, others raise `DamagedCrawl`."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ def log_loss(sentences: Iterable[str]) -> None:
 
 @contextmanager
 def damage_closes(folder: Path) -> Iterator[None]:
-    """Lets a damaged file of the crawl in a folder end as a `DamagedCrawl`, which names the folder."""
+    """Turns DamagedFile of a crawl into `DamagedCrawl`, which names the folder."""
     try:
         yield
     except DamagedFile as trouble:

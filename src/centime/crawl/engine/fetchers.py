@@ -6,7 +6,7 @@ process takes its place.
 
 A batch of a fetcher has visits, and the number of a page before the function of a user's program is called for it
 (`on_page`). If a fetcher dies then, the function is blamed, and after MOST_DEATHS such ends not called for that page.
-It may also have a sentence: a file of the archive was deleted; and addresses that are asked for (`Peers.asked`).
+It may also have a sentence (a file of the archive was deleted) and addresses that are requested (`Peers.asked`).
 
 `Transport` is all that the engine needs: the tests drive it without processes or a network.
 """
@@ -72,14 +72,14 @@ class _Fetcher(ChildProcess):
     def __init__(self, number: int, name: int, settings: FetcherSettings, spare: Spare | None) -> None:
         super().__init__(MODULE, pack(settings), spare)
         self.number = number
-        self.name = name  # that no other process of this run has
+        self.name = name  # unique in this run
         self.held: set[PageId] = set()
         self.calling: PageId | None = None  # the page for which `on_page` was called last
 
 
 def spare_fetchers(count: int | None = None) -> AbstractContextManager[list[Spare]]:
     """Fetchers forked ahead, at most two for each core, for a program that has no crawl in memory yet; by default one
-    for each core. `count` may be any number: a person typed it, and nothing has looked at it yet.
+    for each core. `count` may be any number: a person typed it, and it is not validated yet.
     """
     from centime.crawl.worker.fetching import main
 
@@ -136,7 +136,7 @@ class Fetchers:
 
     def receive(self, timeout: float) -> tuple[list[bytes], list[PageId]]:
         """Packed visits, waiting up to `timeout` seconds for the first; and the pages whose fetcher died. FileGone if a
-        fetcher has said, before, that somebody deleted its archive.
+        fetcher has reported that its archive was deleted.
         """
         if self._gone:
             raise FileGone(self._gone)
@@ -162,7 +162,7 @@ class Fetchers:
             fetcher.held.difference_update(pages)
 
     def grant(self, name: int, leases: Mapping[str, AddressLease]) -> None:
-        """Gives a fetcher the addresses that it has asked for; nobody, if it has died."""
+        """Grants a fetcher the addresses that it has requested; does nothing if it has died."""
         for fetcher in self._all:
             if fetcher.name == name:
                 fetcher.say(pack(leases))

@@ -15,11 +15,11 @@ EVERY = float(RINGS[0][0])
 
 
 class FigureWriter:
-    """The figures of one run. What cannot be written is left out: a crawl does not depend on it."""
+    """The figures of one run. Figures that cannot be written are left out: a crawl does not depend on them."""
 
     def __init__(self, opened: CrawlState, certified: Callable[[], float | None] | None = None) -> None:
         self._opened = opened
-        self._certified = certified  # the error of all partitions together, which one does not know by itself
+        self._certified = certified  # the error of all partitions together, which one partition does not know
         self._next = 0.0
         self._took = 0.0  # the CPU time of the last figures; those before them may have compiled kernels
         self._file: FiguresFile | None = None
@@ -27,7 +27,7 @@ class FigureWriter:
             self._file = FiguresFile(opened.folder.path)
 
     def look(self, now: float, *, must: bool = False) -> None:
-        """Writes the figures of now, if it is time or they `must` be written."""
+        """Writes the current figures if it is time, or if they `must` be written."""
         if self._file is None or (now < self._next and not must):
             return
         begun = time.thread_time()

@@ -30,7 +30,7 @@ _decode = msgspec.json.Decoder(dict[str, list[str]]).decode
 
 
 def read_hubs(folder: Path) -> dict[str, list[str]]:
-    """By the URL of a feed: its topic, then its hubs. Nothing if the file is not there or damaged."""
+    """By the URL of a feed: its topic, then its hubs. Empty if the file is missing or damaged."""
     try:
         with (folder / FILE).open("rb") as file:
             found = _decode(file.read(MOST_BYTES))
@@ -62,7 +62,7 @@ class HubList:
             self._changed = True
 
     def write(self) -> None:
-        """Writes the file if something has changed; what cannot be written is left out."""
+        """Writes the file if something has changed; ignores errors."""
         if self._changed:
             self._changed = False
             with suppress(OSError, NoRoom):

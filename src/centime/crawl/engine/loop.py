@@ -59,7 +59,7 @@ DRAIN_SECONDS = 15.0  # how long a stopping run waits for pages under way
 GRACE_SECONDS = 1.0  # the same for a run whose time is over
 LAST_DELIVERY_SECONDS = 5.0  # and for notices under way
 FINAL_ERROR = 1e-6
-STOPPED = "stopped"  # the reason of an end that was asked for
+STOPPED = "stopped"  # the reason if `stop` ended the run
 READ_ALL = "everything known was read"
 FINAL_PAYMENTS_PER_PAGE = 40
 NOT_ASKED = frozenset({Outcome.LOST, Outcome.DISALLOWED, Outcome.EXCLUDED, Outcome.NO_ROBOTS, Outcome.REFUSED_ADDRESS})
@@ -316,7 +316,7 @@ class Engine:
         return ""
 
     def is_hurried(self) -> bool:
-        """Whether the run was stopped, or its time is over: what is left to do for it should be done by now."""
+        """Whether the run was stopped, or its time is over: remaining work should end soon."""
         return bool(self._stop) or self.run_facts.ending == STOPPED or self._is_over(self._clock())
 
     def _is_over(self, now: float) -> bool:
@@ -359,14 +359,14 @@ class Engine:
         return max(0.001, ready - now) if count > 0 else VIEW_SECONDS
 
     def _hand_out(self) -> None:
-        """Hands out the leases that a successor would know of, too."""
+        """Hands out the leases that are stored elsewhere too, so that a successor of this partition would know them."""
         stored = float("inf") if self._peers is None else self._peers.stored
         while self._granted and self._granted[0][0] <= stored:
             _, leases = self._granted.pop(0)
             self.transport.hand_out(leases, self.shard.lanes_of(leases))
 
     def _budget(self, now: float) -> None:
-        """Goes by the budget, or by the fill rate until the first fill is over."""
+        """Follows the budget, or the fill rate until the first fill is over."""
         settings, filling = self.shard.settings, self.shard.is_filling
         self._pages.change(settings.fill_rate if filling else settings.rate, now)
         self._bytes.change(None if filling else settings.bandwidth, now)

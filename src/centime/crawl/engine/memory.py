@@ -39,7 +39,7 @@ LOOK_SECONDS = 1.0  # between two looks, at least
 LEISURE = 50  # looks take at most a fiftieth of the time
 ACT_SECONDS = 5.0  # between two drops, so that the effect of the first is measured
 PATIENCE_SECONDS = 60.0
-DROPPED_AT_ONCE = 8  # one in so many of the pages that wait
+DROPPED_AT_ONCE = 8  # one in this many of the waiting pages
 
 Measure = Callable[[int], int | None]  # the bytes in use; may stop at an upper bound of it that is below the argument
 
@@ -57,7 +57,7 @@ def half_of_memory() -> int:
 
 
 def most_pages_of(most_memory: int) -> int:
-    """The pages for which so many bytes have room."""
+    """The number of pages that fit into this many bytes."""
     return max(LEAST_PAGES, most_memory // BYTES_PER_PAGE)
 
 
@@ -83,7 +83,7 @@ class MemoryWatch:
         """Measures, at most once per second, and bounds the pages; returns why the run must end, empty if it need not.
         `writing`: a snapshot is under way.
 
-        A clock that was set back is taken as it is.
+        A clock that was set back does no harm.
         """
         if 0 <= now - self._looked_at < self._pause:
             return ""
@@ -137,7 +137,7 @@ def tree_memory(enough: int = 0) -> int | None:
 
 
 def tree_memory_above(before: int, enough: int = 0) -> int | None:
-    """The same without what the program used before it opened the crawl."""
+    """The same without the memory that the program used before it opened the crawl."""
     used = tree_memory(enough + before)
     return None if used is None else max(0, used - before)
 

@@ -59,7 +59,7 @@ def open_writer(
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
         settings, secrets = hide(settings_from(_usual(urls, given) | given, where=where), given.keys(), Secrets())
-        new_ledger(settings, None)  # refuses what a ledger refuses, before anything is written
+        new_ledger(settings, None)  # raises what the ledger would refuse, before anything is written
         folder = CrawlFolder.create(path, clock(), settings.facts())
     else:
         with damage_closes(path):
@@ -88,7 +88,7 @@ def open_writer(
         with damage_closes(path):
             log_loss(one.loss for one in mend(folder.bodies) if one.loss)
             if settings.keep == "versions":
-                belong_to(folder.versions, folder.identity)  # the fetchers find it whole
+                belong_to(folder.versions, folder.identity)  # so that the fetchers find a complete database
             opened = _opened(folder, settings, clock)
         log_damage(opened.damaged)
         opened.upgraded = tuple(upgraded)
@@ -119,14 +119,14 @@ def open_writer(
                 f"{gone}; what the crawl had written was written again, and the same command continues it"
             ) from gone
         except (OSError, CentimeError):
-            folder.must_be_there()  # says what is behind it, if that is why a file is missing
+            folder.must_be_there()  # reports a missing folder, if that is why a file is missing
             raise
     finally:
         folder.close()
 
 
 def _usual(urls: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with which a crawl begins: one that goes on for ever keeps versions."""
+    """The settings with which a crawl begins: a crawl without an end keeps versions."""
     return {"seeds": list(urls), "keep": "versions" if given.get("continuous") is True else "none"}
 
 
@@ -145,7 +145,7 @@ def _opened(folder: CrawlFolder, settings: CrawlSettings, clock: RunClock) -> Cr
 
 
 def _set_clock(opened: CrawlWriter, clock: RunClock) -> None:
-    """Goes by the clock of this run; moves the times in the crawl's state if it was set since the last run."""
+    """Adopts the clock of this run; moves the times in the crawl's state if it was set since the last run."""
     shard = opened.shard
     frame = clocked(clock, shard)
     opened.said_of_clock = said_of_clock(opened.folder.path, frame, clock(), shard.latest)
@@ -154,7 +154,7 @@ def _set_clock(opened: CrawlWriter, clock: RunClock) -> None:
 
 
 def _own(settings: CrawlSettings, urls: Sequence[str]) -> Sequence[str]:
-    """Those of the seeds that this partition owns; the others are seeds of others."""
+    """The seeds that this partition owns; other partitions own the others."""
     if settings.partitions == 1:
         return urls
     return [url for url in urls if partition_of(url, settings.partitions) == settings.partition]
@@ -185,7 +185,7 @@ def _read_as_sitemaps(shard: Shard, now: float, sitemaps: Sequence[str]) -> None
 
 
 def _ask_again(shard: Shard, now: float, seeds: Sequence[str]) -> None:
-    """Fetches seeds again that are given again and could not be read: the obstacle may be gone."""
+    """Retries seeds that could not be read and are given again: the obstacle may be gone."""
     pages = shard.pages.table.find(np.array([fingerprint(seed) for seed in seeds], dtype=np.uint64))
     last = [shard.pages.last(page) if page >= 0 else None for page in page_ids(pages)]
     missed = [

@@ -1,14 +1,14 @@
 """The other partitions of a crawl, as the engine of one sees them. A crawl in one folder has none.
 
-A partition is a crawl with a channel: its engine runs as that of any crawl, and in each turn it lets its peers receive,
-apply and send. What ends all partitions together, and how many pages each may visit, is decided elsewhere.
+A partition is a crawl with a channel: its engine runs like that of any crawl, and in each turn it calls its peers to
+receive, apply and send. The coordinator decides when all partitions end, and how many pages each may visit.
 """
 
 from typing import Protocol
 
 
 class Peers(Protocol):
-    """What the engine of a partition asks for in each turn."""
+    """What the engine of a partition needs from the others in each turn."""
 
     @property
     def ending(self) -> str:
@@ -22,7 +22,8 @@ class Peers(Protocol):
 
     @property
     def stored(self) -> float:
-        """All frames before this one are also elsewhere, as far as they must be before a host is contacted."""
+        """All frames before this one are also stored elsewhere, as far as that is required before a host is
+        contacted."""
         ...
 
     @property
@@ -31,15 +32,15 @@ class Peers(Protocol):
         ...
 
     def pages_left(self, used: int) -> float:
-        """How many more pages may be leased, when `used` were visited or are leased."""
+        """How many more pages may be leased if `used` were visited or are leased."""
         ...
 
     def asked(self, fetcher: int, addresses: dict[str, float]) -> None:
-        """A fetcher asks for addresses, with their delays; it contacts none that it was not granted."""
+        """A fetcher requests addresses, with their delays; it contacts only those that it is granted."""
         ...
 
     def wait(self, seconds: float) -> None:
-        """Returns after so many seconds, or as soon as there is a message."""
+        """Waits for this many seconds, or until there is a message."""
         ...
 
     def turn(self, now: float, *, synced: bool) -> None:
@@ -47,5 +48,5 @@ class Peers(Protocol):
         ...
 
     def settle(self) -> None:
-        """Pays debts together with the others, until all have done."""
+        """Pays debts together with the others, until all have finished."""
         ...

@@ -41,7 +41,7 @@ class CrawlReader(CrawlState):
     def follow(self) -> int:
         """Applies the frames that were written since the last call; returns how many frames this state is now ahead.
 
-        DamagedFile: the folder was damaged or removed meanwhile; the reader keeps the state that it had.
+        DamagedFile: the folder was damaged or removed meanwhile; the reader keeps its state.
         """
         before = self.shard.frame
         newer = self.shard.pages.own_bytes > MOST_OWN_BYTES and newest_name(self.folder.snapshots) != self._snapshot

@@ -6,7 +6,7 @@
 | info | a run began or ended, an order was carried out, a subscriber is notified again, figures every minute |
 | debug | every visit |
 
-Who uses Centime from Python gets the same events from the logger `centime.crawl`.
+Python programs get the same events from the logger `centime.crawl`.
 """
 
 import logging

@@ -32,7 +32,7 @@ class CrawlWriter(CrawlState):
     """A crawl opened for writing."""
 
     shard: Shard
-    notes: tuple[str, ...] = ()  # what a person should know about this opening
+    notes: tuple[str, ...] = ()  # for people: what happened when it was opened
     let_in = 0  # URLs that were refused before, and that new settings accept
     upgraded: tuple[str, ...] = ()  # what opening changed because the folder was of an older format
     said_of_clock = ""  # a sentence if the clock of the machine was set, or if the last run was long ago
@@ -82,14 +82,14 @@ class CrawlWriter(CrawlState):
         self.shard.pages.close()
 
     def must_be_there(self) -> None:
-        """FolderGone or FileGone if the folder, or a file that is open in it, was deleted or replaced."""
+        """Raises FolderGone or FileGone if the folder, or a file that is open in it, was deleted or replaced."""
         self.folder.must_be_there()
         self.shard.journal.must_be_there()
         for file in self.shard.pages.files:
             file.must_be_there()
 
     def write_back(self) -> None:
-        """Writes files that were deleted or replaced again under their names, then a last snapshot; closes all."""
+        """Writes files that were deleted or replaced once more under their names, then a last snapshot; closes all."""
         self.shard.journal.write_back()
         for file in self.shard.pages.files:
             file.write_back()
@@ -120,8 +120,8 @@ class CrawlWriter(CrawlState):
         write_snapshot(self.folder.snapshots, facts, arrays)
 
     def _write_apart(self, objects: Arrays) -> None:
-        """The same in a forked child, which gives up every array when it is written: what the child still has, and the
-        parent changes, takes memory twice.
+        """The same in a forked child, which frees every array once it is written: memory that the child still holds is
+        copied when the parent changes it.
         """
         shard = self.shard
         self._write_milestones()
@@ -140,7 +140,7 @@ class CrawlWriter(CrawlState):
         shard = self.shard
         count = shard.pages.count
         if count:
-            error = None if shard.settings.partitions > 1 else shard.ledger.error()  # of a part alone nothing follows
+            error = None if shard.settings.partitions > 1 else shard.ledger.error()  # one alone certifies nothing
             parts = (
                 shard.ledger.importance(np.arange(begin, min(count, begin + BATCH))) for begin in range(0, count, BATCH)
             )

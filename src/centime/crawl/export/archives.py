@@ -1,9 +1,9 @@
 """The stored bodies as one archive: WARC files joined, or a WACZ package that replay tools open.
 
-Both are copies of the records as they were stored. Of stored versions (`--keep versions`) records are made first, in a
-folder for the time being: their heads have the status and the Content-Type, which is what is stored of them. Of a file
-that a crawl is writing, the records that its index names are copied. A WACZ is a ZIP file: `archive/` has the WARC
-files, `indexes/index.cdx` all captures in order, and `pages/pages.jsonl` the pages with their titles.
+Both are copies of the records as they were stored. Stored versions (`--keep versions`) are first made into records, in
+a temporary folder: their heads have the status and the Content-Type, the only headers that are stored. Of a file that a
+crawl is writing, the records that its index names are copied. A WACZ is a ZIP file: `archive/` has the WARC files,
+`indexes/index.cdx` all captures in order, and `pages/pages.jsonl` the pages with their titles.
 """
 
 import hashlib
@@ -121,7 +121,7 @@ def write_wacz(
 
 
 def _warc_files(bodies: Path) -> Iterator[tuple[Path, int]]:
-    """The WARC files, and how many bytes of each count."""
+    """The WARC files, and how many bytes of each are complete records."""
     for name, index in indexes_of(bodies).items():
         path = bodies / f"{name}.warc.gz"
         size = path.stat().st_size
@@ -167,7 +167,7 @@ def _pages_of(corpus: Corpus, first: int) -> Iterator[bytes]:
 
 
 def _add(package: zipfile.ZipFile, name: str, parts: Iterable[bytes], resources: list[dict[str, object]]) -> None:
-    """Adds a file to a package, uncompressed as the format asks, and describes it."""
+    """Adds a file to a package, uncompressed as the format requires, and describes it."""
     digest, size = hashlib.sha256(), 0
     with package.open(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), "w", force_zip64=True) as file:
         for some in parts:

@@ -1,7 +1,7 @@
 """Some sites of a crawl for an export: their names from a file, and their records of an archive.
 
-A line of the file is a host name or a URL of it, which stands for this host under any scheme and port; or `*.` and a
-domain, which stands for it and all hosts below it. Empty lines, and those that begin with #, do not count.
+A line of the file is a host name or a URL of it, which selects this host under any scheme and port; or `*.` and a
+domain, which selects it and all hosts below it. Empty lines, and those that begin with #, do not count.
 """
 
 import tempfile

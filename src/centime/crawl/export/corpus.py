@@ -50,7 +50,7 @@ class CorpusRow:
     text: str  # a paragraph in each line
     language: str | None
     kind: str
-    content_type: str | None  # as the server says
+    content_type: str | None  # as the server declares it
     canonical: str | None  # what the page names as its own URL
     importance: float
     changed: str | None  # when this version was first seen

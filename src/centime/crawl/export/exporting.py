@@ -28,7 +28,7 @@ def export_bodies(
     states: Sequence[CrawlState], name: str, form: str, path: Path, step: Step, sites: Path | None = None
 ) -> Facts:
     """Writes stored bodies of a crawl of this name, or of all its partitions, in a format; returns what was written.
-    `sites` is a file that names those to write. BadInput if there are none.
+    `sites` is a file that names the sites to write. BadInput if there are none.
     """
     chosen = None if sites is None else read_sites(sites)
     if chosen is not None and form == "git":
@@ -117,7 +117,7 @@ _WRITERS: dict[str, Callable[[Sequence[CrawlState], str, Path, Step, Chosen | No
 
 @contextmanager
 def _written(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears when it is complete; or a stream, which takes the bytes as they come."""
+    """A file that appears when it is complete; or a stream, which receives the bytes as they are written."""
     if not is_stream(path):
         with replacing_file(path) as file:
             yield file

@@ -2,9 +2,9 @@
 
     centime export museum --format git -o - | git -C museum.git fast-import
 
-A page is a file that is named by its URL (`naming.py`). A visit that found the same body again is no commit. The stream
-ends with `done`, so that git refuses one that was cut off. Memory: 32 bytes for each version, and one body. Versions of
-all partitions of a crawl are in one order.
+A page is a file that is named by its URL (`naming.py`). A visit that found the same body again makes no commit. The
+stream ends with `done`, so that git refuses one that was cut off. Memory: 32 bytes for each version, and one body.
+Versions of all partitions of a crawl are in one order.
 """
 
 from array import array
@@ -25,7 +25,7 @@ from centime.store.archives.captures import capture_of
 from centime.store.versions.stored import every_version, versions_of
 
 Step = Callable[[float], None]
-_VERSIONS = -1  # in the place of the number of an archive's index
+_VERSIONS = -1  # instead of the number of an archive's index
 
 
 class History:

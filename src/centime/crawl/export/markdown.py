@@ -1,4 +1,4 @@
-"""The stored pages as Markdown files in a folder, each with what is known of it in front (YAML)."""
+"""The stored pages as Markdown files in a folder, each with its metadata in front (YAML)."""
 
 import json
 import secrets
@@ -57,7 +57,7 @@ def _markdown(data: bytes, content_type: str, url: str) -> str:
 
 
 def _absolute(href: str, url: str) -> str:
-    """A link as others can follow it; # for a script and the like."""
+    """A link that works outside the site; # for a script and the like."""
     try:
         joined = str(ada_url.join_url(url, href))
     except ValueError:

@@ -1,6 +1,7 @@
 """Names of files for URLs: safe on any file system, different for different URLs, and never both file and folder.
 
-What a name cannot hold becomes `_`, and a part of the URL's hash is added, so that no two URLs get the same name.
+Characters that a name cannot hold become `_`, and a part of the URL's hash is added, so that no two URLs get the same
+name.
 """
 
 import re
@@ -57,7 +58,7 @@ def _parts(url: str) -> tuple[list[str], str, str]:
 
 
 def _safe(part: str, hashed: str, *, also: bool = False) -> str:
-    """A part of a path that is safe; with a hash if it had to be changed, or `also` if that is asked for."""
+    """A part of a path that is safe; with a hash if it had to be changed, or if `also` is true."""
     made = _UNSAFE.sub("_", part)
     if _RESERVED.search(made):
         made = f"_{made.strip('.')}"

@@ -1,1 +1,1 @@
-"""What other programs have written becomes part of a crawl: archives, indexes, logs, graphs, mirrors."""
+"""Imports files of other programs into a crawl: archives, indexes, logs, graphs, mirrors."""

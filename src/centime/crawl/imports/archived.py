@@ -1,8 +1,8 @@
 """WARC files, and WAT files, which are WARC files of metadata: each response, revisit and resource is a visit.
 
-A body is decoded as a fetcher decodes it: chunks, compression, at most as many bytes as the crawl reads of a page.
-Files differ in whether a body is stored as it came or decoded; so chunks are undone only if they are chunks, and
-compression only if the body begins like it (`fetch/coding.py`).
+A body is decoded as a fetcher decodes it: chunks, compression, at most as many bytes as the crawl reads of a page. Some
+files store bodies as they were received, others decoded. So chunks are joined only if the body consists of chunks, and
+it is decompressed only if it begins like compressed data (`fetch/coding.py`).
 """
 
 import re
@@ -99,7 +99,7 @@ def finding_of(record: WarcRecord, reading: Reading) -> Item:
 
 
 def _revisit(fields: dict[bytes, bytes], url: str, time: float, status: int, headers: Headers) -> Finding | None:
-    """A visit that found the body of another record; None if that is one of another URL."""
+    """A visit that found the body of another record; None if that record is of another URL."""
     other = fields.get(b"warc-refers-to-target-uri", b"").strip(b"<>").decode(errors="replace")
     if other and other != url:
         return None
@@ -143,7 +143,7 @@ def _decoded(body: bytes, headers: Headers, most_bytes: int) -> tuple[bytes, boo
 
 
 def _without_chunks(body: bytes) -> bytes:
-    """The body that chunks are; the bytes as they are if they are no chunks."""
+    """The body without its chunk heads; the bytes unchanged if they are not chunked."""
     at = 0
     pieces: list[bytes] = []
     while found := _CHUNK.match(body, at):

@@ -1,6 +1,6 @@
-"""JSON that others have written: decoded, or not of the format, whatever is wrong with it.
+"""Decodes JSON of other programs; every defect raises the same exception.
 
-A value that is nested too deeply for the decoder is as wrong as a missing bracket: it costs its own line or record.
+A value that is nested too deeply for the decoder counts as malformed: only its own line or record is lost.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 class NotJson(ValueError):
-    """A text is no JSON of the wanted form; the message says why."""
+    """A text is not JSON of the expected form; the message says why."""
 
 
 def decoder_of(form: type[T]) -> Callable[[bytes | str], T]:
-    """What decodes a text to a value of this form; it raises NotJson, and nothing else."""
+    """A function that decodes a text to a value of this form; it raises NotJson and nothing else."""
     decode = msgspec.json.Decoder(form).decode
 
     def decoded(text: bytes | str) -> T:

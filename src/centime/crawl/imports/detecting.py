@@ -26,7 +26,8 @@ VERTICES, EDGES = "vertices", "edges"
 
 
 def formats_of(paths: Sequence[Path], given: str) -> list[str]:
-    """The format of each file, of a web graph which half it is; BadInput names the first that cannot be imported."""
+    """The format of each file; of a web graph, which of its two files it is; BadInput names the first that cannot be
+    imported."""
     if given and given not in FORMATS:
         raise BadInput(f"--from is one of {', '.join(FORMATS)}, not {given!r}")
     forms = [given or _format_of(path) for path in paths]
@@ -72,7 +73,7 @@ def _format_of(path: Path) -> str:
         return "wacz"
     if packed.startswith(b"PAR1"):
         return "parquet"
-    if packed.startswith(DICTIONARY):  # which nothing else begins with, and may be longer than what is looked at
+    if packed.startswith(DICTIONARY):  # nothing else begins with it, and it may be longer than the bytes examined here
         return "warc"
     if not packed:
         raise BadInput(f"{path}: the file is empty")
@@ -93,7 +94,7 @@ def _format_of(path: Path) -> str:
         return "sitemap"
     if packed.startswith((GZIP, ZSTANDARD)) and _has_record(path):
         return "warc"
-    if packed.startswith(ZSTANDARD) and not head:  # which nothing else is packed with, and whose reader tells why
+    if packed.startswith(ZSTANDARD) and not head:  # no other format is packed with it; its reader says why
         return "warc"
     what = "its format is not recognised" if head else "nothing can be unpacked from its beginning"
     raise BadInput(f"{path}: {what}; --from says its format: {', '.join(FORMATS)}")

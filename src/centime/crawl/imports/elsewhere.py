@@ -9,8 +9,8 @@
 The lines of a frame are written before the frame, so no visit lacks its line. A line is added to `NAME.cdxj.open`, and
 lines are sorted when the import ends, or when the next one ends after a crash.
 
-A body counts only if it has the digest that the index says, so a file that was replaced is never taken for another, and
-an index from elsewhere shows nobody a file whose content its author did not know.
+A body counts only if it has the digest that the index says, so a replaced file is never mistaken for the original, and
+an index from elsewhere cannot reveal a file whose content its author did not know.
 """
 
 import base64
@@ -37,7 +37,7 @@ MOST_BYTES = 1 << 31
 
 
 def reference(url: str, finding: Finding) -> bytes:
-    """The line of the index for the body of a finding, which is in a file; empty if it is in none."""
+    """The line of the index for the body of a finding; empty if that body is not in a file."""
     if finding.body is None or finding.place is None:
         return b""
     types = (value for name, value in finding.headers if name == "content-type")

@@ -1,4 +1,4 @@
-"""What a file from elsewhere says of one page: a visit, or only links. URLs, links and headers are as written there."""
+"""What an imported file says about one page: a visit, or only links. URLs, links and headers are as written there."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One page as a file describes it. What the file does not know is None, empty or 0."""
+    """One page as a file describes it. Fields that the file does not have are None, empty or 0."""
 
     url: str
     time: float  # seconds since the epoch
@@ -50,7 +50,7 @@ class Trouble(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A page that a sitemap lists, with what it claims of it."""
+    """A page that a sitemap lists, with the sitemap's claims about it."""
 
     url: str
     modified: float = 0.0
@@ -64,12 +64,12 @@ class Refused(NamedTuple):
 
 
 FAILED = Refused("failure")
-"""A visit that says nothing of the page: a server or a crawler was in trouble."""
+"""A visit that says nothing about the page: a server or a crawler was in trouble."""
 Item = Finding | Trouble | Listed | Refused | None
 
 
 class Reading(NamedTuple):
-    """What a reader must know of the crawl."""
+    """What the reader of a format must know about the crawl."""
 
     most_bytes: int  # of a body
     refusal: Callable[[str], str] = lambda url: ""  # why it does not accept the URL of a page, in a word; or ""
@@ -89,22 +89,22 @@ class Source(Protocol):
         """
 
     def place(self) -> int:
-        """How far the file was read, for people who wait."""
+        """How far the file was read, for the progress display."""
 
 
 IMPORTED = frozenset({Outcome.READ, Outcome.UNCHANGED, Outcome.MOVED, Outcome.MOVED_TEMPORARILY, Outcome.GONE})
-"""What an old visit tells of a page now. That a server was busy once does not."""
+"""Outcomes of an old visit that say something about the page now. That a server was busy once does not."""
 
 
 def number_of(value: object) -> int:
-    """The number that a file gives, as such or in digits; 0 if it gives none, or one that nothing can have."""
+    """The number that a file gives, as a number or in digits; 0 if it is missing or impossible."""
     if isinstance(value, str):
         value = int(value) if value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS else 0
     return value if isinstance(value, int) and 0 <= value < 10**MOST_DIGITS else 0
 
 
 def moment_of(text: str) -> float:
-    """The seconds since the epoch of a date as in WARC files and logs; 0 if it is none."""
+    """The seconds since the epoch of a date as in WARC files and logs; 0 if unparsable."""
     try:
         when = datetime.fromisoformat(text)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()

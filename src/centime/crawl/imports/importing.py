@@ -3,10 +3,10 @@
     for each file, in the order of the first time that it has:
         behind the position that the state remembers:   finding -> visit -> frame of up to BATCH visits
 
-A frame says up to which position its file is imported, so that after a crash, Ctrl-C or kill -9 the same command goes
-on behind the last frame, and nothing is imported twice; a visit that is not later than the last one of its page is left
-out anyway. A file is known by its path, size and time of writing: one that was written to is read again, and what was
-imported of it is left out as known.
+A frame says up to which position its file is imported, so that after a crash, Ctrl-C or kill -9 the same command
+continues behind the last frame, and nothing is imported twice; a visit that is not later than the last one of its page
+is left out anyway. A file is identified by its path, size and modification time: one that was modified is read again,
+and visits that were already imported are left out.
 
 Memory is bounded by a batch, and by what the reader of a format holds.
 """
@@ -38,7 +38,7 @@ from centime.shard.people.command import publications
 BATCH = 256  # visits of a frame, at most
 BATCH_BYTES = 1 << 20
 BATCH_RECORDS = 20_000  # what a frame may step over
-MOST_TROUBLES = 20  # that are told; the others are counted
+MOST_TROUBLES = 20  # that are reported; the others are only counted
 LISTED = 10_000  # pages of sitemaps that are published at once
 
 Step = Callable[[float, str], None]
@@ -58,8 +58,8 @@ class ImportReport:
     trouble_count: int = 0
     stopped: bool = False
 
-    def tell(self, text: str) -> None:
-        """Counts a trouble, and keeps the first ones."""
+    def note(self, text: str) -> None:
+        """Counts a trouble, and keeps the text of the first ones."""
         self.trouble_count += 1
         if len(self.troubles) < MOST_TROUBLES:
             self.troubles.append(text)
@@ -104,7 +104,7 @@ class Importer:
         self._shard.returned(Returned(now, [], all=True))
 
     def stop(self, *_: object) -> None:
-        """Asks the import to end after the record in hand."""
+        """Ends the import after the current record."""
         self._stop = True
 
     def sources(self, paths: Sequence[Path], form: str = "") -> list[Source]:
@@ -146,7 +146,7 @@ class Importer:
                     self.report.records += 1
                     self._take(key, item)
                 case Trouble(text):
-                    self.report.tell(f"{source.name}: {text}")
+                    self.report.note(f"{source.name}: {text}")
                 case Listed():
                     self.report.records += 1
                     listed.append(item)
@@ -183,7 +183,7 @@ class Importer:
         self._bytes += len(made.packed)
 
     def _publish(self, listed: list[Listed]) -> None:
-        """Makes the pages known that a sitemap lists."""
+        """Adds the pages that a sitemap lists to the crawl."""
         urls = {url: one for one in listed if (url := canonical(one.url)) and not self._maker.out_of_scope(url)}
         if len(listed) > len(urls):
             self.report.left_out["out of scope"] += len(listed) - len(urls)
@@ -198,7 +198,7 @@ class Importer:
         listed.clear()
 
     def _write(self, key: str, position: int) -> None:
-        """Writes a frame, and what is due besides."""
+        """Writes a frame, and a snapshot if one is due."""
         if not self._batch and self._shard.imports.get(key, 0) == position:
             return
         now = self._opened.clock()

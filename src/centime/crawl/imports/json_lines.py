@@ -3,9 +3,9 @@
     {"url": ..., "time": ..., "status": 200, "links": [...], "body": "<html>..."}
 
 Only `url` is needed. Names that people use are known (NAMES). The time is a number of seconds or a date; without one,
-the page was as the item says when the file was written. With a body, the item is as good as a record of an archive;
-with links, as one of a WAT file; with neither, it says that the page was there. `links` are texts, or objects with a
-`url`.
+the page was as the item says when the file was written. An item with a body counts like a record of an archive; one
+with links, like a record of a WAT file; one with neither only says that the page was there. `links` are texts, or
+objects with a `url`.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ class JsonSource:
         return self._lines.at
 
     def _finding(self, line: bytes) -> Item:
-        line = line.strip().rstrip(b",").strip()  # a JSON array with an item in each line is known too
+        line = line.strip().rstrip(b",").strip()  # a JSON array with an item in each line is accepted too
         if line in (b"", b"[", b"]"):
             return None
         try:
@@ -83,7 +83,7 @@ def _first(item: dict[str, Any], field: str) -> Any:
 
 
 def _content(item: dict[str, Any]) -> dict[str, Any]:
-    """What an item says apart from when it was made: by this, two of them are compared."""
+    """The content of an item without its time, to compare two items."""
     return {name: value for name, value in item.items() if name not in NAMES["time"]}
 
 

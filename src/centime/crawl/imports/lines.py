@@ -1,7 +1,7 @@
 """The lines of a text file, plain or gzipped, from a position on.
 
 A position is a number of unpacked bytes, so that it means the same in both. What follows a damaged place of a gzipped
-file cannot be read, and a line longer than LONGEST_LINE is skipped: both are told.
+file cannot be read, and a line longer than LONGEST_LINE is skipped: both are reported.
 """
 
 import zlib

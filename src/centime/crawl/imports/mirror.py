@@ -3,7 +3,7 @@
 The visit was when the file was written (its change time); `wget` gives files the date of Last-Modified. The scheme is
 not known unless the tree has it (`--protocol-directories`): it is https, or http where the crawl knows the host as
 such. `index.html` is the folder; what `--adjust-extension` has added (`page?x=1.html`, `about.html` for `about`) cannot
-be told from the page's own name, and stays, unless a `?` is before it. `%2F` in a name is as `wget` writes it.
+be distinguished from the page's own name, and stays, unless a `?` is before it. `%2F` in a name is as `wget` writes it.
 """
 
 import os
@@ -68,7 +68,7 @@ class MirrorSource:
         return Finding(url, time, 200, tuple(headers), body[: self._most_bytes], cut, place=place)
 
     def _url(self, path: Path) -> str:
-        """The URL of a file; empty if it stands outside the folders of hosts."""
+        """The URL of a file; empty if it is outside the folders of hosts."""
         parts = path.relative_to(self._path).parts
         scheme = ""
         if parts[0] in SCHEMES:

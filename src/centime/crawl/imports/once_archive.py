@@ -1,4 +1,4 @@
-"""An archive that does not write again what an import that was killed had written: its last visits come once more."""
+"""An archive that skips bodies that a killed import had already written: the last visits are imported again."""
 
 from centime.model.document import Document
 from centime.model.response import Response

@@ -1,7 +1,7 @@
 """How a file of records is packed: members of gzip, or frames of Zstandard (.warc.zst), one after the other.
 
 A file of Zstandard may begin with a skippable frame that holds a dictionary for all its frames, itself packed or not.
-Both kinds unpack as zlib does: at most so many bytes at once, and what follows a member is left over.
+Both kinds have the interface of zlib: unpacking has a limit of bytes, and the bytes behind a member are left over.
 """
 
 import sys
@@ -30,12 +30,12 @@ class Stream(Protocol):
     unconsumed_tail: bytes
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        """At most so many bytes of what the data are packed from."""
+        """At most `most` unpacked bytes of the data."""
         ...
 
 
 class _Frame:
-    """A frame of Zstandard, with the interface of zlib. It keeps what it has not unpacked itself."""
+    """A frame of Zstandard, with the interface of zlib. It keeps the data that it has not unpacked yet."""
 
     unconsumed_tail = b""
 
@@ -53,7 +53,7 @@ class _Frame:
         return self._frame.unused_data
 
     def decompress(self, data: bytes, most: int, /) -> bytes:
-        """At most so many bytes of the frame."""
+        """At most `most` unpacked bytes of the frame."""
         return self._frame.decompress(data, most)
 
 
@@ -65,7 +65,7 @@ class Packing:
         self._dictionary = dictionary
 
     def stream(self) -> Stream:
-        """What unpacks the next member."""
+        """A stream that unpacks the next member."""
         return zlib.decompressobj(31) if self.magic == GZIP else _Frame(self._dictionary)  # type: ignore[return-value]
 
     def skipped(self, window: bytes) -> int:
@@ -82,7 +82,7 @@ def dictionary_bytes(begin: bytes) -> int:
 
 
 def packing_of(begin: bytes) -> Packing | None:
-    """How a file is packed that begins so, dictionary included; None if it is not packed."""
+    """How the file that begins with these bytes is packed, dictionary included; None if it is not packed."""
     if begin.startswith(GZIP):
         return Packing(GZIP)
     if not begin.startswith((ZSTANDARD, DICTIONARY)):

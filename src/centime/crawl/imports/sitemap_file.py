@@ -1,4 +1,5 @@
-"""Sitemaps as files: the pages that they list become known, and what they claim of them is used as if published."""
+"""Sitemaps as files: the pages that they list become known, and their claims about these are used like those of a
+publication."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,9 +1,9 @@
-"""Makes a visit of what a file says of a page, as a fetcher would have made it then.
+"""Makes a visit from what a file says about a page, as a fetcher would have made it at that time.
 
 A finding with a body goes the whole way of a page (`crawl/worker/visit.py`): only the network is replaced by the file.
-So its links, its directives, what it is compared by, its sitemap or feed, and what is kept of it are as if it had been
-fetched. Of the others, the outcome counts, and the links if the file has them; their content can only be compared with
-what such files say (`Mark.FOREIGN`), by the digest that they have.
+So its links, its directives, its signature, its sitemap or feed, and its stored body are as if it had been fetched. Of
+other findings, the outcome counts, and the links if the file has them; their content can only be compared with what
+such files say (`Mark.FOREIGN`), by the digest that they have.
 """
 
 from collections.abc import Coroutine
@@ -49,7 +49,7 @@ class Made(NamedTuple):
 
 
 class _Stored:
-    """Answers with what the file has instead of asking the network."""
+    """Answers with the file's response instead of using the network."""
 
     product = "centime"
 
@@ -57,7 +57,7 @@ class _Stored:
         self.answers: list[Response] = []
 
     async def fetch(self, request: Request) -> list[Response]:
-        """The answer that the file has; a second one was never asked for."""
+        """The answer that the file has; there is no second request."""
         return [self.answers.pop() if self.answers else Response(url=request.url, outcome=Outcome.LOST)]
 
 
@@ -94,7 +94,7 @@ class VisitMaker:
         return "not the URL of a page" if own is None else self.out_of_scope(own)
 
     def refusal(self, url: str, page: PageId | None, finding: Finding) -> str:
-        """Why a visit is left out, in a word or two; empty if it is not. `page` is its page if that is known."""
+        """Why a visit is left out, in a word or two; empty if it is imported. `page` is its page if that is known."""
         if not url:
             return "not the URL of a page"
         if not finding.only_links and not EARLIEST < finding.time < self._latest:
@@ -132,7 +132,7 @@ class VisitMaker:
         return Made(url, finding.time, pack(foreign), knowledge)
 
     def _doubt(self, page: PageId, original: float) -> str:
-        """Why a revisit does not show that a page is unchanged: it was not read, or has changed since the original."""
+        """Why a revisit does not prove that a page is unchanged: it was not read, or has changed since the original."""
         last = self._shard.pages.last(page)
         if last is None or not last.signature:
             return "revisit of nothing"
@@ -214,7 +214,7 @@ def _kind(outcome: Outcome, media_type: str) -> PageKind:
 
 
 def _at_once(work: Coroutine[Any, Any, Visit]) -> Visit:
-    """What a coroutine returns that waits for nothing."""
+    """The result of a coroutine that never waits."""
     try:
         work.send(None)
     except StopIteration as end:

@@ -1,4 +1,4 @@
-"""WACZ files: zip files with the WARC files of a collection in `archive/`, which are read where they lie.
+"""WACZ files: zip files with the WARC files of a collection in `archive/`, which are read in place.
 
 A position is the number of the WARC file in the order of names, times POSITIONS, plus the position in it.
 """

@@ -1,16 +1,16 @@
-"""The records of a WARC file, plain, gzipped or in Zstandard, one after the other, whatever is wrong with the file.
+"""The records of a WARC file, plain, gzipped or in Zstandard, one after the other, however damaged the file is.
 
     file      member*                        each a gzip stream or a frame of Zstandard, with one record or more; or
                                              neither (`packed_members.py`)
     record    head CRLF CRLF content CRLF CRLF
 
-A record counts if its content is as long as its head says and is followed by its end. Otherwise the trouble is told,
-and reading goes on at the next place where a record begins: in a plain file the next `WARC/`, in a packed one the next
-member. So a record with a lying length costs itself alone, also if the length covers the rest of the file.
+A record counts if its content is as long as its head says and is followed by its end. Otherwise the trouble is
+reported, and reading continues at the next place where a record begins: in a plain file the next `WARC/`, in a packed
+one the next member. So a record with a wrong length costs only itself, even if the length covers the rest of the file.
 
-Memory is bounded by MOST_RECORD bytes and a piece, whatever is packed: of a longer record, and of what expands without
-end, nothing is read but the beginning. Time is bounded too: each byte of the file is unpacked once, and what is skipped
-is searched and not unpacked.
+Memory is bounded by MOST_RECORD bytes and a piece, whatever the file contains: of a longer record, and of data that
+expand without end, only the beginning is read. Time is bounded too: each byte of the file is unpacked once, and skipped
+bytes are searched without unpacking.
 
 A position is the place of a record in the file; in a member of many records, that of the member.
 """
@@ -78,9 +78,7 @@ class WarcRecords:
         return packing_of(self._bytes(0, wanted) if wanted > len(begin) else begin)
 
     def _bytes(self, at: int, count: int) -> bytes:
-        """Bytes of the file; fewer at its end. What is at hand is not read again: a file in a zip file must not go
-        back.
-        """
+        """Bytes of the file; fewer at its end. Bytes in memory are not read again: a zip file is slow to seek back."""
         offset = at - self._begin
         if offset < 0 or offset + count > len(self._buffer):
             kept = self._buffer[offset:] if 0 <= offset <= len(self._buffer) else b""
@@ -115,7 +113,7 @@ class WarcRecords:
                 stream = packing.stream()
                 data = stream.decompress(window, PIECE)
                 record = _only_record(data) if stream.eof else None
-                if record is not None:  # the common case, without the way around
+                if record is not None:  # the common case, the fast path
                     begin, at = at, at + len(window) - len(stream.unused_data)
                     yield at, record._replace(at=begin)
                     continue
@@ -158,7 +156,7 @@ class WarcRecords:
             data = stream.decompress(window, PIECE)
 
     def _is_border(self, at: int, packing: Packing) -> bool:
-        """Whether a member begins at a place, or the file ends there: a skippable frame with a lying length ends
+        """Whether a member begins at a place, or the file ends there: a skippable frame with a wrong length ends
         elsewhere, and its length may cover the rest of the file.
         """
         if at >= self.size:
@@ -226,7 +224,7 @@ class WarcRecords:
 
 
 def _only_record(data: bytes) -> WarcRecord | None:
-    """The record that the data are; None if they are something else."""
+    """The record if the data are exactly one; None otherwise."""
     end = data.find(_END, 0, LONGEST_HEAD)
     if end < 0 or not data.startswith(b"WARC/") or not data.endswith(_END):
         return None

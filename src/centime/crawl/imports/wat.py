@@ -2,7 +2,7 @@
 
 Only what is used is decoded; the rest of the JSON is skipped by its parser. A link is one that a reader can follow
 (`A@/href`, `AREA@/href`, frames and `LINK@/href` with a relation that leads to pages), as `parse/page_links.py` takes
-them. What a page says of robots (`<meta name="robots">`) is obeyed.
+them. `<meta name="robots">` is obeyed.
 """
 
 import msgspec
@@ -67,7 +67,7 @@ class _Record(msgspec.Struct, gc=False):
 
 
 _decode = decoder_of(_Record)
-_FLAGS = {  # of links, by where they stand; others are no pages
+_FLAGS = {  # of links, by element and attribute; other links do not lead to pages
     "A@/href": 0,
     "AREA@/href": 0,
     "IFRAME@/src": EMBEDDED,
@@ -77,7 +77,7 @@ _RELATIONS = {"alternate": ALTERNATE, "canonical": CANONICAL, "next": 0, "prev":
 
 
 def is_of_response(content: bytes) -> bool:
-    """Whether metadata are those of a response; others are those of requests and of metadata."""
+    """Whether metadata describe a response; others describe requests and metadata."""
     return b'"HTTP-Response-Metadata"' in content
 
 

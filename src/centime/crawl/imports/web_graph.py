@@ -3,7 +3,7 @@
     vertices    0<TAB>com.example<TAB>...      names in reversed order
     edges       0<TAB>17                       by number, those of a source together
 
-Both files are needed; give them together. A vertex stands for the home page of its host, and there is no visit: the
+Both files are needed; give them together. A vertex represents the home page of its host, and there is no visit: the
 links count until the page is read. The names are kept as one text with offsets, some 30 bytes for each. An edge of a
 host that the crawl does not accept is left out like any link.
 """

@@ -1,13 +1,13 @@
-"""The files in a zip file, whatever is wrong with it.
+"""The files in a zip file, however damaged it is.
 
     zip file    (head packed-bytes descriptor?)* directory
 
 A zip file that is cut has no directory, because that is at its end. Then its files are found by the heads before them.
 A head says how long its file is, unless the writer did not know that yet: then a descriptor behind the file has its
-length, and is searched. The last file is as long as what is there of it.
+length, and is searched. The last file ends where the zip file ends.
 
-A file is read up to where it is damaged: what is wrong is known when it was read. A wrong checksum is told at the end,
-because the records of an archive show themselves whether they are whole.
+A file is read up to where it is damaged; `trouble` says what was wrong once it was read. A wrong checksum is reported
+at the end, because the records of an archive have checks of their own.
 """
 
 import lzma
@@ -41,7 +41,7 @@ class EntryFile:
     """A file in a zip file, open for reading."""
 
     def __init__(self, file: zipfile.ZipExtFile, checksum: int | None) -> None:
-        file._expected_crc = None  # type: ignore[attr-defined]  # a wrong checksum would take the last bytes with it
+        file._expected_crc = None  # type: ignore[attr-defined]  # or a wrong checksum would lose the last bytes
         self._file = file
         self._checksum = checksum
         self._sum = self._summed = 0
@@ -52,7 +52,7 @@ class EntryFile:
         return self._file.seek(at)
 
     def read(self, most: int) -> bytes:
-        """At most so many bytes; fewer at the end and before a damaged place."""
+        """At most `most` bytes; fewer at the end and before a damaged place."""
         begin, pieces, left = self._file.tell(), [], most
         try:
             while left and (piece := self._file.read(min(left, CRUMB))):
@@ -155,7 +155,8 @@ def _long_sizes(extra: bytes) -> tuple[int, int]:
 
 
 def _described(file: BinaryIO, begin: int) -> int:
-    """The packed size of a file that begins at a place, by the descriptor behind it, or what is there of it."""
+    """The packed size of a file that begins at a place: by the descriptor behind it, or up to the end of the zip
+    file."""
     at = begin
     while (at := _find(file, _DESCRIPTION, at)) >= 0:
         file.seek(at)
@@ -167,7 +168,7 @@ def _described(file: BinaryIO, begin: int) -> int:
 
 
 def _find(file: BinaryIO, mark: bytes, at: int) -> int:
-    """Where a mark stands from a place on; -1 if it does not."""
+    """The first place of a mark from a place on; -1 if there is none."""
     file.seek(at)
     rest = b""
     while window := file.read(WINDOW):

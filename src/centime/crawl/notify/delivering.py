@@ -3,8 +3,8 @@
     python -m centime.crawl.notify.delivering SOCKET        (`processes/child.py`)
 
 It remembers nothing: the crawl sends a batch that failed again (`delivery.py`), and also a batch that was lost because
-this process was killed. Attempts run concurrently and each has a time limit, so a subscriber that hangs delays nobody
-else.
+this process was killed. Attempts run concurrently and each has a time limit, so a subscriber that hangs delays no
+other.
 
     file:PATH            a line of JSON is appended and synced, unless a recent line has its id; a truncated last line
                          of ours is removed; a path that is not a file, or lies in the crawl's folder, is refused
@@ -45,7 +45,7 @@ BEGINNING = b'{"id":"'  # of every line that we write
 THREADS = 16
 LOCKED_SECONDS = 2.0  # to wait for a file that another process has locked
 OPERATORS = frozenset({">", ">>", "<", "|", "||", "&", "&&", ";", "2>", "2>&1"})  # of shells
-MOST_SAID, MOST_LINE = 4_096, 300  # bytes of what a program says that are searched for its last line; characters of it
+MOST_SAID, MOST_LINE = 4_096, 300  # bytes of a program's output searched for its last line; characters of it
 HELD_BACK = "this crawl folder is from elsewhere; centime crawl DIR --trust-folder allows its programs and files"
 
 
@@ -121,14 +121,15 @@ class DeliveringProcess:
 
 
 def _add_differences(crawl: str, facts: dict[str, Any], batch: Batch) -> None:
-    """Imports what reads versions when the first notice comes: many crawls have none."""
+    """Imports the reader of versions with the first notice: many crawls never send one."""
     from centime.crawl.notify.differences import add_differences
 
     add_differences(Path(crawl), facts, batch)
 
 
 def acts_here(to: str) -> bool:
-    """Whether notices to this place start a program, write a file or use a service of whoever runs the crawl."""
+    """Whether notices to this place start a program, write a file or use a service in the name of the person who runs
+    the crawl."""
     return to.startswith(("command:", "file:", "apprise:"))
 
 

@@ -1,7 +1,7 @@
 """Deliveries, seen from the engine: batches go out, results come back, and the engine never waits for a subscriber.
 
-Delivery is at least once: a batch is due (`shard/people/subscriptions.py`) until the journal has that it arrived, and
-it is sent under the same id until then. A batch that failed is tried again after
+Delivery is at least once: a batch is due (`shard/people/subscriptions.py`) until its arrival is in the journal, and it
+is sent under the same id until then. A batch that failed is tried again after
 
     1 minute · 2^(failures in a row - 1),   at most 1 hour
 
@@ -82,7 +82,7 @@ class Delivery:
         command_seconds: float = 60.0,
         http_seconds: float = 30.0,
     ) -> None:
-        """Deliveries that write to no file in the folder `crawl`, and only to HTTP subscribers if it is `foreign`. The
+        """Deliveries that write no file in the folder `crawl`, and notify only HTTP subscribers if it is `foreign`. The
         process is started with the first batch.
         """
         self._settings = DeliverySettings(

@@ -1,6 +1,5 @@
-"""What a change was, for those who are told of it: the sentences that differ, of XML documents the delta, and what
-became of the nodes that an XPath finds, from the stored versions. Everything has a limit: what is beyond it can be had
-by `centime diff`.
+"""Details of a change for its notice, from the stored versions: the sentences that differ, of XML documents the delta,
+and which nodes that an XPath finds are new, changed or gone. Everything has a limit: `centime diff` shows the rest.
 """
 
 from contextlib import suppress
@@ -27,7 +26,7 @@ from centime.warehouse.written_delta import operations
 
 WITH_DIFFERENCE = (Change.CHANGED, Change.BACK, Change.VOLATILE)
 MOST_BODY = 1 << 20  # bytes of a version that is compared
-MOST_TOLD = 1 << 16  # bytes of sentences, and of a delta, in a notice
+MOST_BYTES = 1 << 16  # bytes of sentences, and of a delta, in a notice
 MOST_DIFFERENCES = 200  # in a batch
 MOST_VERSIONS = 100  # of an XML document whose nodes are numbered
 MOST_SECONDS = 60.0  # for a batch
@@ -35,28 +34,28 @@ MOST_SECONDS = 60.0  # for a batch
 
 def add_differences(folder: Path, facts: dict[str, Any], batch: Batch, seconds: float = MOST_SECONDS) -> None:
     """Adds to the facts of each notice `diff`, and `nodes` if the subscription has an XPath; None if the versions are
-    not stored, and behind the first notices. Removes notices of which the versions show that what their subscriber
-    wants to know of has not changed.
+    not stored, and behind the first notices. Removes a notice if the versions show that the part that its subscriber
+    watches has not changed.
     """
     until = monotonic() + seconds
     kept = []
-    for number, (told, notice) in enumerate(zip(facts["changes"], batch.notices, strict=True)):
+    for number, (entry, notice) in enumerate(zip(facts["changes"], batch.notices, strict=True)):
         is_late = monotonic() >= until
         stored = None if is_late else _stored(folder, notice)
         is_first = number < MOST_DIFFERENCES and notice.change in WITH_DIFFERENCE
-        told["diff"] = _difference(stored) if stored is not None and stored.old is not None and is_first else None
+        entry["diff"] = _difference(stored) if stored is not None and stored.old is not None and is_first else None
         if notice.change is Change.VOLATILE:
-            told["places"] = _places(stored)
-        nodes = told["nodes"] = _nodes(stored, batch.condition) if stored is not None else None
+            entry["places"] = _places(stored)
+        nodes = entry["nodes"] = _nodes(stored, batch.condition) if stored is not None else None
         if stored is not None and batch.condition:
-            told |= _values(stored, batch.condition)
+            entry |= _values(stored, batch.condition)
         if is_late or _concerns(notice, batch.condition, stored, nodes):
-            kept.append(told)
+            kept.append(entry)
     facts["changes"] = kept
 
 
 class _Stored(NamedTuple):
-    """The versions around a change: without an old one, the page is new; without a new one, it is gone."""
+    """The versions before and after a change: without an old one, the page is new; without a new one, it is gone."""
 
     versions: Versions
     old: Version | None
@@ -95,7 +94,7 @@ def _stored(folder: Path, notice: Notice) -> _Stored | None:
             return None
         documents = tuple(None if version is None else versions.read(version) for version in (old, new))
         return _Stored(versions, old, new, (documents[0], documents[1]), notice.change is Change.BACK)
-    except (CentimeError, OSError):  # a notice is told whatever became of the versions
+    except (CentimeError, OSError):  # a notice is sent even if versions cannot be read
         return None
 
 
@@ -103,15 +102,15 @@ def _difference(stored: _Stored) -> dict[str, Any] | None:
     documents = [document for document in stored.documents if document is not None]
     if stored.old is None or stored.new is None:
         return None
-    told: dict[str, Any] = {"from": stored.old.time, "to": stored.new.time, "sentences": None, "delta": None}
+    facts: dict[str, Any] = {"from": stored.old.time, "to": stored.new.time, "sentences": None, "delta": None}
     if not stored.is_short():
-        return told
+        return facts
     steps = changed_sentences(*documents)
-    told["sentences"] = _bounded([{"old": list(one.old), "new": list(one.new)} for one in steps if not one.equal])
+    facts["sentences"] = _bounded([{"old": list(one.old), "new": list(one.new)} for one in steps if not one.equal])
     if all(document.form() == XML for document in documents) and len(stored.versions) <= MOST_VERSIONS:
         with suppress(NotWellFormed):
-            told["delta"] = _bounded(operations(stored.versions.trees(stored.old, stored.new)))
-    return told
+            facts["delta"] = _bounded(operations(stored.versions.trees(stored.old, stored.new)))
+    return facts
 
 
 def _places(stored: _Stored | None) -> list[dict[str, str]]:
@@ -122,7 +121,7 @@ def _places(stored: _Stored | None) -> list[dict[str, str]]:
 
 
 def _nodes(stored: _Stored, condition: Condition) -> list[dict[str, str | None]] | None:
-    """What became of the nodes that the XPath finds; None if that cannot be told."""
+    """The changes of the nodes that the XPath finds; None if they cannot be computed."""
     if not condition.xpath or not stored.is_short():
         return None
     try:
@@ -133,8 +132,8 @@ def _nodes(stored: _Stored, condition: Condition) -> list[dict[str, str | None]]
 
 
 def _values(stored: _Stored, condition: Condition) -> dict[str, str | None]:
-    """What the condition finds in both versions: `old` and `new`, as far as it can be evaluated. What is known without
-    versions is as old as the last change of the result.
+    """The results of the condition in both versions: `old` and `new`, as far as it can be evaluated. A result that is
+    known without versions is as old as its last change.
     """
     if not stored.is_short():
         return {}
@@ -148,7 +147,7 @@ def _values(stored: _Stored, condition: Condition) -> dict[str, str | None]:
 
 
 def _concerns(notice: Notice, condition: Condition, stored: _Stored | None, nodes: list[Any] | None) -> bool:
-    """Whether a subscriber is told of a change. In doubt it is, unless the page itself has not changed."""
+    """Whether a subscriber is notified of a change. In doubt it is, unless the page itself has not changed."""
     if not condition or stored is None or not stored.is_short():
         return not notice.doubtful
     was_evaluated = notice.change is Change.CHANGED and notice.old is not None
@@ -167,5 +166,5 @@ def _concerns(notice: Notice, condition: Condition, stored: _Stored | None, node
 
 
 def _bounded(found: list[Any]) -> list[Any] | None:
-    """What was found, or None if it is too long for a notice."""
-    return found if len(msgspec.json.encode(found)) <= MOST_TOLD else None
+    """The value, or None if it is too long for a notice."""
+    return found if len(msgspec.json.encode(found)) <= MOST_BYTES else None

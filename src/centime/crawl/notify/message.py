@@ -6,8 +6,8 @@
     - Open from 9 to 17.
     + Open from 9 to 18.
 
-Apprise is the extra `notify`. It opens connections of its own, to wherever its URL says, so such a subscriber is taken
-from the command line alone, and not served for a crawl folder from elsewhere.
+Apprise is the extra `notify`. It opens connections of its own, to any address that its URL names, so such a subscriber
+is accepted from the command line alone, and not served for a crawl folder from elsewhere.
 """
 
 import logging
@@ -47,7 +47,7 @@ def message_of(facts: dict[str, Any]) -> tuple[str, str]:
 
 
 def volatile_sentence(selectors: list[str]) -> str:
-    """What it means that a change is `volatile`, and what to do about it."""
+    """A sentence for people: what a `volatile` change means, and what to do about it."""
     if not selectors:
         return "what differs changes so often that it is not told as a change; --select css:SELECTOR tells it"
     options = " ".join(f"--select {shlex.quote(one)}" for one in selectors)
@@ -59,7 +59,7 @@ def _line(text: str) -> str:
 
 
 def check_service(to: str) -> None:
-    """Refuses a subscriber that Apprise does not know, or all of them if it is not installed."""
+    """Refuses a subscriber that Apprise does not know, or every one if Apprise is not installed."""
     if not _service(to.removeprefix(SCHEME)):
         raise BadSetting("Apprise does not know this service; a subscriber is apprise:URL, as apprise:mailto://...")
 

@@ -1,16 +1,17 @@
 """Which of the nodes that an XPath finds are new, changed or gone between two versions of a page.
 
-The two versions are matched (`warehouse/matching.py`), so a node is followed from one to the other, wherever it stands:
+The two versions are matched (`warehouse/matching.py`), so a node is followed from one to the other, even if it was
+moved:
 
-    new         it came, and the XPath finds it
+    new         it was inserted, and the XPath finds it
     matches     it was there before, and the XPath finds it only now: a condition has become true
     changed     the XPath finds it in both versions, with another value
     unmatched   it is still there, and the XPath no longer finds it: a condition has become false
     gone        the XPath found it, and it is not there any more
 
-In a list of which an entry comes and another goes, these two would match, because nothing else is left for them. So two
-nodes are one only if, in the innermost element around them that has several values (texts, and attributes of XML), at
-least half of these values are the same.
+If an entry of a list is inserted and another one deleted, these two would match, because nothing else is left for them.
+So two nodes are the same only if, in the innermost element around them that has several values (texts, and attributes
+of XML), at least half of these values are the same.
 
 An XPath that gives a number, a text or true counts as one node without a path; false, "" and not a number as none.
 """
@@ -156,7 +157,7 @@ def _place(made: ElementTree, one: Any) -> Place:
 def node_changes(
     old: WatchedPage | None, new: WatchedPage | None, xpath: str, when: When = When.ALWAYS
 ) -> list[dict[str, str | None]]:
-    """What became of the nodes that an XPath finds, each with its old and new value; None stands for no version."""
+    """The changes of the nodes that an XPath finds, each with its old and new value; None is a missing version."""
     contents = Contents()
     before, after = (_Side(page, xpath, contents) for page in (old, new))
     to_old: dict[int, int] = {}

@@ -1,7 +1,7 @@
 """Repairs the archive of bodies: an index is written anew from the records of its file, and a file with damaged records
-is replaced by one with the whole ones.
+is replaced by one with its whole records.
 
-    index lost or damaged       nothing is lost: every whole record says what its line was
+    index lost or damaged       nothing is lost: the line follows from the whole record
     records damaged or cut      their captures are lost, and revisits of a body that is nowhere else
 
 A file or index that was damaged is kept in the folder `damaged/`. Each step replaces one file as a whole, so a repair
@@ -35,7 +35,7 @@ class _Record:
 
 
 def repair_archive(bodies: Path, damaged: Path, report: Repaired, *, write: bool = True) -> None:
-    """Repairs all closed files of an archive; without `write` only says what is wrong."""
+    """Repairs all closed files of an archive; without `write`, only reports what is wrong."""
     files = {path: list(_records(path)) for path in _files(bodies, f"*{ENDING}") if not _open_index(path).exists()}
     originals = {
         (one.capture.url, one.capture.digest)
@@ -63,7 +63,7 @@ def repair_archive(bodies: Path, damaged: Path, report: Repaired, *, write: bool
 
 
 def _files(bodies: Path, pattern: str) -> list[Path]:
-    """Files of the archive; without `write` there may be other things beside them."""
+    """Files of the archive; without `write`, there may be other files beside them."""
     return [path for path in list_folder(bodies, pattern) if path.is_file()]
 
 
@@ -86,7 +86,7 @@ def _restore_index(path: Path, kept: list[_Record], damaged: Path, report: Repai
 
 
 def _records(path: Path) -> Iterator[_Record]:
-    """The whole records of a file; what is damaged between them is passed over."""
+    """The whole records of a file; damaged bytes between them are skipped."""
     at, size = 0, path.stat().st_size
     with naming(path), path.open("rb") as file:
         while at < size:
@@ -132,7 +132,7 @@ def _has_body(capture: Capture | None, originals: set[tuple[str, str]]) -> bool:
 
 
 def _moved(kept: list[_Record]) -> list[_Record]:
-    """The records where they are in a file that has nothing else."""
+    """The records with their places in a file that has nothing else."""
     moved, at = [], 0
     for one in kept:
         length = one.end - one.begin
@@ -173,7 +173,7 @@ def _set_aside(path: Path, damaged: Path) -> None:
 
 
 def _without_types(lines: bytes) -> bytes | list[Capture]:
-    """The captures of an index without their content types, which the server's own spelling leaves open."""
+    """The captures of an index without their content types, which servers spell differently."""
     try:
         captures = [capture_of(line) for line in lines.splitlines(keepends=True)]
     except (ValueError, LookupError, TypeError):

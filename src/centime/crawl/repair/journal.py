@@ -1,4 +1,5 @@
-"""The journal of a damaged crawl: restores flipped bits, finds where it can still be read, and what is behind that."""
+"""The journal of a damaged crawl: restores flipped bits, finds the frames that can still be read, and those behind a
+gap."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ class Usable:
     frames: list[tuple[int, int, bytes]] = field(default_factory=list)  # index, kind, payload
     behind: list[tuple[int, int, bytes]] = field(default_factory=list)  # of frames with a good checksum
     chain: int = 0  # after the last usable frame
-    end: int = 0  # the index after the last frame that is known of
+    end: int = 0  # the index after the last known frame
     bytes_lost: int = 0
 
 
@@ -95,7 +96,7 @@ def _is_frame(data: bytes, index: int, chain: int) -> bool:
 
 
 def read_usable(folder: Path, identity: int, start: int, chain: int) -> Usable:
-    """The frames from `start` on, the frames before which have this chain, as far as they can be proven; and the
+    """The frames from `start` on, as far as they can be proven, given the chain of the frames before; and the
     frames with a good checksum behind that.
     """
     found = Usable(chain=chain, end=start)
@@ -129,15 +130,15 @@ def _is_foreign(data: bytes, identity: int) -> bool:
 
 
 def _frames_of(data: bytes, index: int) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Index, kind, payload, checksum and chain of all frames of a segment with a good checksum, the first of which has
-    about this index.
+    """Index, kind, payload, checksum and chain of all frames of a segment with a good checksum; the first has about
+    this index.
     """
     at = HEAD_BYTES
     while at + FRAME.size <= len(data):
         length, kind, checksum, after = FRAME.unpack_from(data, at)
         end = at + FRAME.size + length
         ahead = (index_of(data, at) - index) & ALL_BITS if kind and end <= len(data) else ALL_BITS
-        if ahead <= (at - HEAD_BYTES) // FRAME.size + 1:  # so many frames may be damaged before it
+        if ahead <= (at - HEAD_BYTES) // FRAME.size + 1:  # up to this many frames may be damaged before it
             index += ahead
             yield index, kind, data[at + FRAME.size : end], checksum, after
             index, at = index + 1, end

@@ -1,5 +1,5 @@
-"""Makes a folder fit for a repair: sets aside what is in the place of a file and is none, and refuses what may not be
-read: that says nothing about damage. A rehearsal repairs a copy, which is removed.
+"""Prepares a folder for a repair: sets aside whatever is not a file where a file should be, and refuses files without
+permission to read, which say nothing about damage. A rehearsal repairs a copy, which is removed.
 """
 
 import os
@@ -20,7 +20,7 @@ DAMAGED = "damaged"
 
 
 def must_be_readable(path: Path) -> None:
-    """OSError, which names it, if a file of the crawl or a folder of it may not be read."""
+    """Raises OSError with the path if there is no permission to read a file or folder of the crawl."""
     own = [file for pattern in FILES for file in list_folder(path, pattern) if file.is_file()]
     for file in [*own, *(file for part in FOLDERS if (path / part).is_dir() for file in files_below(path / part))]:
         with suppress(FileNotFoundError):  # a crawl that runs has removed it; the lock will say so
@@ -28,7 +28,7 @@ def must_be_readable(path: Path) -> None:
 
 
 def set_aside(path: Path, found: Mapping[Path, str], report: Repaired) -> None:
-    """Moves what is in the place of something else to the folder of damaged things, and says so."""
+    """Moves an entry that is in the place of another to the folder of damaged files, and reports it."""
     for place, trouble in found.items():
         if not trouble:
             continue
@@ -41,7 +41,7 @@ def set_aside(path: Path, found: Mapping[Path, str], report: Repaired) -> None:
 
 
 def rehearsed(path: Path, repair: Callable[[Path], Repaired]) -> Repaired:
-    """What a repair would do, without the archive of bodies; its sentences name the folder, and not the copy."""
+    """What a repair would do, without the archive of bodies; its sentences name the folder instead of the copy."""
     strange = misplaced(path)
     for place in strange:
         _must_be_movable(path, place)

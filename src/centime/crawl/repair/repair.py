@@ -1,18 +1,18 @@
-"""Repairs a damaged crawl: restores what can be restored exactly, then salvages all that can be proven.
+"""Repairs a damaged crawl: restores everything that can be restored exactly, then salvages all that can be proven.
 
-    0. what is not a file in the place of one is set aside (`place.py`), and counts as missing
+    0. an entry that is not a file where a file should be is set aside (`place.py`), and counts as missing
     1. `centime.json`, its copy and the mark replace each other; single flipped bits of frames and of blocks are found
     2. if the crawl opens now, nothing is lost
     3. otherwise: the newest snapshot whose arrays are whole, without what damaged blocks of state files held
     4. the frames after it, as far as they follow each other
     5. of the frames behind a gap: commands, seeds, deliveries, and visits of pages that were known before the gap. Page
-       numbers that were given after the gap depend on what is lost
-    6. a new snapshot, state files and a segment of the journal after it
-    7. the archive of bodies, file by file (`archive.py`), and the versions of pages (`versions.py`)
+    numbers that were assigned after the gap depend on the lost frames 6. a new snapshot, state files and a segment of
+    the journal after it 7. the archive of bodies, file by file (`archive.py`), and the versions of pages
+    (`versions.py`)
 
 A repair that is killed can be repeated. It works in `state.repaired/`; the new snapshot decides: before it is there,
-nothing has changed, and from then on the next repair finishes what is left to do. A full disk ends a repair like a
-kill: it says nothing about what is damaged.
+nothing has changed, and from then on the next repair finishes the remaining steps. A full disk ends a repair like a
+kill: it says nothing about damage.
 
 Over 400 lines: the order of these steps is what makes a repair safe to repeat, so they are in one place.
 """
@@ -145,7 +145,7 @@ def _about(path: Path, report: Repaired) -> About:
 
 
 def _identity(path: Path) -> int:
-    """The identity of the crawl by its mark and its journal; 0 if they do not agree, or nothing is left of them."""
+    """The identity of the crawl by its mark and its journal; 0 if they disagree, or if both are lost."""
     mark = read_mark(mark_path(path / "journal"))
     found = {mark.identity} if mark else set()
     for segment in list_files(path / "journal", SEGMENTS):
@@ -189,7 +189,8 @@ def _restore_exactly(folder: CrawlFolder, report: Repaired) -> None:
 
 
 def _finish_earlier(folder: CrawlFolder) -> None:
-    """Finishes a repair that was interrupted after it wrote its snapshot, or removes what one before that left."""
+    """Finishes a repair that was interrupted after it wrote its snapshot; removes the files of one that was interrupted
+    earlier."""
     repaired = folder.path / REPAIRED
     if not repaired.is_dir():
         return
@@ -247,9 +248,7 @@ def _trouble(folder: CrawlFolder, report: Repaired) -> str:
 
 
 def _drop_damaged_past(folder: CrawlFolder, journal: Journal, start: int, report: Repaired) -> None:
-    """Moves damaged segments away that have only frames before the snapshot in use, with older snapshots that need
-    them.
-    """
+    """Moves away damaged segments with only frames before the snapshot in use, and older snapshots that need them."""
     try:
         for _ in journal.frames(journal.first_index):
             pass
@@ -318,7 +317,7 @@ def _salvage(folder: CrawlFolder, report: Repaired) -> None:
 
 
 def _base(folder: CrawlFolder, report: Repaired) -> tuple[snapshots.Snapshot | None, Given]:
-    """The newest snapshot whose arrays are whole, with its state files, without what is damaged in them, in the folder
+    """The newest snapshot whose arrays are whole, with its state files without their damaged parts, in the folder
     `REPAIRED`.
     """
     repaired = folder.path / REPAIRED
@@ -349,8 +348,8 @@ def _base(folder: CrawlFolder, report: Repaired) -> tuple[snapshots.Snapshot | N
 def _proven(
     folder: CrawlFolder, base: snapshots.Snapshot | None, given: Given, usable: Usable, report: Repaired
 ) -> tuple[ShardState, float]:
-    """The shard after all frames that follow the base without a gap and lead to what they led to, and the time of the
-    last of them.
+    """The shard after all frames that follow the base without a gap and have the same result as originally, and the
+    time of the last of them.
     """
     backup = folder.path / f"{REPAIRED}.base"
     shutil.rmtree(backup, ignore_errors=True)
@@ -363,9 +362,9 @@ def _proven(
                 fold(shard, kind, payload)
                 now = _time_of(kind, payload, now)
         except NoRoom:
-            raise  # says nothing about the frame
+            raise  # this says nothing about the frame
         except (CentimeError, ValueError, LookupError):
-            # without what was given up, this frame leads to something else than it did
+            # without the parts that were given up, this frame has another result than originally
             place = shard.frame - (int(base.facts["frame"]) if base else 0)
             usable.behind[:0] = usable.frames[place:]
             del usable.frames[place:]
@@ -395,7 +394,7 @@ def _chain_after(folder: CrawlFolder, base: snapshots.Snapshot | None, usable: U
 
 
 def _take_out(shard: ShardState, given: Given, now: float, report: Repaired) -> None:
-    """Takes what was given up out of the shard, unless a later frame has brought it again."""
+    """Removes from the shard what was given up, unless a later frame has restored it."""
     records = [page for page in given.records if not shard.pages.records.record_at[page]]
     rows = [page for page in given.rows if not len(shard.pages.rows.gather(np.array([page])).targets)]
     if given.rows:
@@ -457,7 +456,7 @@ def _apply_visits(shard: ShardState, frame: Visits, known: int, report: Repaired
 
 
 def _put_in_place(folder: CrawlFolder, frame: int, chain: int) -> None:
-    """Gives the repaired state files and a new segment of the journal their places; can be repeated."""
+    """Moves the repaired state files and a new segment of the journal to their places; can be repeated."""
     damaged = folder.path / DAMAGED
     make_folder(damaged)
     segments = list_files(folder.journal, SEGMENTS)

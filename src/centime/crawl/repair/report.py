@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 class Repaired:
     """What a repair did, or with `--dry-run` would do."""
 
-    restored: list[str] = field(default_factory=list)  # what is again exactly as it was
-    lost: list[str] = field(default_factory=list)  # what cannot be proven any more
+    restored: list[str] = field(default_factory=list)  # parts that were restored exactly
+    lost: list[str] = field(default_factory=list)  # parts that cannot be proven any more
     frames_lost: int = 0  # frames of the journal that cannot be read, or cannot be applied any more
     frames_unreadable: int = 0  # those of them that cannot be read: how many visits they had is not known
     visits_lost: int = 0  # visits in frames that can be read but not applied, and visits whose record is damaged

@@ -1,12 +1,11 @@
-"""The state files of a damaged crawl: restores blocks of which one bit is wrong, and gives up exactly what is in the
-others.
+"""The state files of a damaged crawl: restores blocks with one wrong bit, and gives up exactly the content of the other
+damaged blocks.
 
     text_ends   where each URL ends: found again, because every URL has a fingerprint
     origins     the host and the focus class of a page follow from its URL; its depth is lost and becomes 0
     texts       a URL that does not have its fingerprint is lost: the page becomes a dead page of its host
-    records     a page whose last record is lost counts as never visited; older records are cut off, and the others
-                are written anew without gaps
-    rows        a page whose row is lost has no links until it is read again
+    records a page whose last record is lost counts as never visited; older records are cut off, and the others are
+    written again without gaps rows        a page whose row is lost has no links until it is read again
 
 A block that cannot be restored is filled with zeros, and the arrays of the snapshot no longer refer to it.
 """
@@ -44,7 +43,7 @@ Octets = npt.NDArray[np.uint8]
 
 @dataclass(slots=True)
 class Given:
-    """Pages of which something had to be given up."""
+    """Pages that lost something: URL, record or row."""
 
     texts: list[PageId] = field(default_factory=list)
     records: list[PageId] = field(default_factory=list)
@@ -142,7 +141,8 @@ class DamagedState:
             file.write(folder / file.path.name)
 
     def give_up(self, hosts: Hosts, settings: CrawlSettings, report: Repaired) -> Given:
-        """Gives up what is in damaged blocks; the arrays then fit the files, and name what was given up no more."""
+        """Gives up the content of damaged blocks; afterwards the arrays fit the files, and no longer refer to what was
+        given up."""
         given = Given()
         report.bytes_lost += sum(BLOCK * len(file.damaged) for file in self.files.values())
         self._find_ends(report)
@@ -199,7 +199,7 @@ class DamagedState:
         return self.files["pages_texts"].data[begin:end].tobytes().decode(errors="replace")
 
     def _replace_texts(self, hosts: Hosts, given: Given) -> None:
-        """Gives a stand-in to every page whose URL is lost. The file is made anew: the length may be lost too."""
+        """Gives a stand-in to every page whose URL is lost. The file is written again: the length may be lost too."""
         file = self.files["pages_texts"]
         if not file.damaged:
             return
@@ -261,7 +261,7 @@ class DamagedState:
         self._rewrite_records(kept, record_at)
 
     def _rewrite_records(self, kept: dict[int, tuple[PageId, int]], record_at: npt.NDArray[np.uint32]) -> None:
-        """Writes the records that are left one after the other, and moves all references to them."""
+        """Writes the remaining records one after the other, and updates all references to them."""
         file = self.files["pages_records"]
         pieces, places, at = [file.data[:HEAD_BYTES]], {0: 0}, HEAD_BYTES // records.UNIT
         for old in sorted(kept):

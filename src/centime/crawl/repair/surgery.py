@@ -1,7 +1,7 @@
-"""Takes what was lost out of a shard, so that every law of the state holds again.
+"""Removes from a shard what was lost, so that every law of the state holds again.
 
 The page itself stays known. Without its last record it counts as never visited and waits in the frontier; without its
-row it has no links, and the ledger is built anew from all rows that are left; without its URL it is dead.
+row it has no links, and the ledger is rebuilt from all remaining rows; without its URL it is dead.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ MOST_PAYMENTS = 1 << 40
 
 
 def rebuild_ledger(shard: ShardState, lost: Sequence[PageId], error: float) -> None:
-    """Builds the ledger anew from the rows that are left, and pays debts down to an error."""
+    """Rebuilds the ledger from the remaining rows, and pays debts down to an error."""
     if shard.transfers is not None:
         raise DamagedFile("money of a partition that is lost here is known to its replica alone: restore it from there")
     if isinstance(shard.ledger, ExactLedger):
@@ -53,7 +53,7 @@ def rebuild_ledger(shard: ShardState, lost: Sequence[PageId], error: float) -> N
 
 def forget_visits(shard: ShardState, pages: Sequence[PageId], now: float) -> int:
     """Corrects all counters for pages whose last record is lost, and puts those that wait nowhere into the frontier;
-    returns the number of visits that are not recorded any more.
+    returns the number of visits that are no longer recorded.
     """
     numbers = np.array(sorted(pages), dtype=np.int64)
     found = last_visits(shard.pages, "visits", "kind")
@@ -82,7 +82,7 @@ def _count_as_lost(shard: ShardState, visits: int) -> None:
 
 
 def recount(shard: ShardState) -> None:
-    """Counts anew which pages were visited, and which were not and wait nowhere: a frame may have taken a page whose
+    """Recounts which pages were visited, and which were not and wait nowhere: a frame may have mistaken a page whose
     record is lost for one of these.
     """
     visited = dropped = 0
@@ -95,7 +95,7 @@ def recount(shard: ShardState) -> None:
 
 
 def renew_interest(shard: ShardState) -> None:
-    """Computes interest anew from the rows and the visits that are left, if the crawl wants some pages."""
+    """Recomputes interest from the remaining rows and visits, if the crawl wants some pages."""
     if shard.interest is not None:
         shard.interest = computed(shard, shard.interest.want)
         shard.all_paid = True
@@ -103,7 +103,7 @@ def renew_interest(shard: ShardState) -> None:
 
 
 def renew_link_weights(shard: ShardState) -> None:
-    """Weighs all links anew, if the crawl weighs links: a page may be of another host now."""
+    """Recomputes the weights of all links, if the crawl weighs links: a page may be of another host now."""
     if shard.link_kinds is not None:
         weigh_all(shard)
 

@@ -33,13 +33,13 @@ FRESH, MERGED = "versions.repaired", "merged.sqlite"
 def repair_versions(
     folder: Path, damaged: Path, report: Repaired, urls: Callable[[], Iterable[str]] = tuple, *, write: bool = True
 ) -> None:
-    """Copies what is whole, if the versions are damaged; without `write`, says only what it would do. If any URL is
-    missing, `urls` gives those that the crawl knows.
+    """Copies the whole versions, if the database is damaged; without `write`, only reports what it would do. If any URL
+    is missing, `urls` gives those that the crawl knows.
     """
     path = folder / FILE
     findings = Findings()
     check_versions(folder, findings)
-    if not findings.problems or not_a_file(path):  # which a repair sets aside before, and a rehearsal leaves
+    if not findings.problems or not_a_file(path):  # a repair has set this aside before; a rehearsal has not
         return
     fresh = folder.with_name(FRESH)
     _remove(fresh)
@@ -61,7 +61,7 @@ def repair_versions(
 
 
 def _with_its_log(path: Path, fresh: Path) -> Path:
-    """The database, or a copy that has what is in its write-ahead log. The copy begins with the first page of a new
+    """The database, or a copy that includes its write-ahead log. The copy begins with the first page of a new
     database, whatever is left of its own: SQLite needs one to open it, and the leaves do not.
     """
     log = path.with_name(path.name + BESIDE[0])

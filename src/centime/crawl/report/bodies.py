@@ -1,4 +1,4 @@
-"""The stored bodies of a page, in the archive or as versions: which there are, and the one that it had at a time."""
+"""The stored bodies of a page, in the archive or as versions: all of them, or the one at a time."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from centime.store.versions.stored import (
 )
 
 TIMESTAMP = "%Y%m%d%H%M%S"
-EARLIEST = "00010101000000"  # what a shorter time leaves out
+EARLIEST = "00010101000000"  # completes a shorter time
 
 Stored: TypeAlias = Capture | StoredVersion
 _Stored = TypeVar("_Stored", Capture, StoredVersion, Stored)
@@ -75,7 +75,7 @@ def _captures(folder: CrawlFolder) -> Iterator[Capture]:
 
 def _returned(captures: list[Capture], versions: list[StoredVersion]) -> Iterator[StoredVersion]:
     """Versions that were seen again after the archive had another body: the database has them once, since the first
-    time. When they came back is not known, but when they were seen last.
+    time. The time when they came back is not known, only when they were last seen.
     """
     for version in versions:
         if any(version.timestamp < capture.timestamp < timestamp_of(version.seen) for capture in captures):
@@ -83,7 +83,7 @@ def _returned(captures: list[Capture], versions: list[StoredVersion]) -> Iterato
 
 
 def capture_at(captures: list[_Stored], time: str | None) -> _Stored:
-    """The last body, or the last one at or before a time; a day or a minute means its end."""
+    """The last body, or the last one at or before a time; a time given as a day or a minute is its end."""
     if time is None:
         return captures[-1]
     digits = digits_of(time)
@@ -176,7 +176,7 @@ def seconds_of(timestamp: str) -> float:
 
 
 def last_seen(stored: Stored) -> str:
-    """When the page was last seen with this body, as far as this one tells."""
+    """When the page was last seen with this body, as far as the stored body shows."""
     return iso(timestamp_of(stored.seen)) if isinstance(stored, StoredVersion) else when(stored)
 
 

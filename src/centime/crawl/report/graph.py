@@ -87,7 +87,7 @@ def linked_pages(opened: CrawlState) -> LinkedPages:
 
 
 def link_facts(shard: ShardState, rows: Rows) -> LinkFacts:
-    """What the links of rows are."""
+    """The facts of the links of rows."""
     kinds = shard.link_kinds
     weights = link_weights_of(shard, *rows, dynamic=True)
     keeps = kinds is not None and kinds.weights.nofollow is not None

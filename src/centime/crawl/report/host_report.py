@@ -31,7 +31,7 @@ def host_table(opened: CrawlState, count: int, by: str = "known", *, now: float 
 
 
 def host_facts(shard: ShardState, number: HostId, ready: float, now: float) -> dict[str, Any]:
-    """What is known of a host; `ready` is when the frontier lets it be fetched from."""
+    """The facts of a host; `ready` is when the frontier allows fetching from it."""
     host = shard.hosts[number]
     return {
         "host": host.name,

@@ -1,4 +1,4 @@
-"""What a crawl that wants some pages (`--want`) knows of them: how many there are, which pages lead to them, and why.
+"""Reports of a crawl that wants some pages (`--want`): how many there are, which pages lead to them, and why.
 
 `interest` is that of `centime rank --vector interest`: its mean over all pages is 1. `leads_to` is in wanted pages
 (`shard/interest/flow.py`). `value` is what decides about a page, in units of importance (`shard/interest/interest.py`).
@@ -21,12 +21,12 @@ Facts = dict[str, Any]
 
 
 def interest_facts(opened: CrawlState) -> Facts:
-    """What is wanted, and the certified error of interest."""
+    """The wanted pages as the settings define them, and the certified error of interest."""
     return {"want": opened.settings.want, "certified_error": _kept(opened).error(opened.shard.pages.rows)}
 
 
 def top_by_interest(opened: CrawlState, count: int, *, site: bool) -> list[Facts]:
-    """The pages, or sites, that lead best to wanted pages; those are not in the list themselves."""
+    """The pages, or sites, that lead best to wanted pages; wanted pages themselves are not in the list."""
     interest, shard = _kept(opened), opened.shard
     leads_to = np.maximum(interest.leads_to(np.arange(shard.pages.count)), 0.0)
     if site:

@@ -38,9 +38,9 @@ def visits_since(shard: ShardState, place: int, most: int) -> tuple[Rows, Rows, 
         visits.append(row)
         before = int(records.head(int(head["previous"]))["presence"]) if head["previous"] else 0
         _, change = visit_shows(before, int(head["outcome"]), int(head["kind"]), int(head["marks"]))
-        told = CHANGES.get(change, Change.VOLATILE if head["marks"] & Mark.BECAME_VOLATILE else None)
-        if told is not None:
-            changes.append(row | {"change": told.value, "seen_seconds": float(head["time"])})
+        kind = CHANGES.get(change, Change.VOLATILE if head["marks"] & Mark.BECAME_VOLATILE else None)
+        if kind is not None:
+            changes.append(row | {"change": kind.value, "seen_seconds": float(head["time"])})
     return visits, changes, place
 
 

@@ -1,4 +1,4 @@
-"""Opens a crawl for a report, or says in one sentence why there is none."""
+"""Opens a crawl for a report, or raises an error that says in one sentence why that fails."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ def check_folder(path: Path) -> None:
 
 
 def moment(seconds: float) -> str | None:
-    """A time in ISO 8601 and UTC; None for 0, which stands for never."""
+    """A time in ISO 8601 and UTC; None for 0, which means never."""
     if not 0 < seconds < 253_402_300_800:  # the end of year 9999, beyond which a date cannot be written
         return None
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

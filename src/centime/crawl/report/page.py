@@ -63,7 +63,7 @@ class Beyond(Protocol):
         ...
 
     def url(self, wanted: int) -> str | None:
-        """The URL of the page with a fingerprint; None if no partition knows it."""
+        """The URL of the page with this fingerprint; None if no partition knows it."""
         ...
 
     def needed_by(self, parent: int) -> list[tuple[ShardState, int]]:
@@ -79,7 +79,7 @@ def about_page(
     step: Callable[[float], None] = lambda done: None,
     beyond: Beyond | None = None,
 ) -> Facts:
-    """All that is known of a page; `step` receives the number of further pages whose links were searched."""
+    """The facts of a page; `step` receives the number of further pages whose links were searched."""
     page, name = find_page(opened, url)
     shard = opened.shard
     history = list(shard.pages.records.history(page))
@@ -200,7 +200,7 @@ def _last_facts(opened: CrawlState, last: Record | None) -> Facts:
 
 
 def _requisite_facts(opened: CrawlState, page: PageId, beyond: Beyond | None) -> Facts:
-    """What needs this page, if it is a requisite, and the requisites that were first found here."""
+    """The page that needs this one, if this is a requisite, and the requisites that were first found here."""
     shard = opened.shard
     facts: Facts = {}
     nesting = shard.requisites.nesting_of(page)
@@ -234,7 +234,7 @@ def _host_facts(opened: CrawlState, number: HostId, waiting: Waiting, now: float
 
 
 def _income(paying: list[tuple[ShardState, int]], importance: float, step: Callable[[float], None]) -> Facts:
-    """Who pays a page, which each shard knows by another number."""
+    """The payers of a page, which each shard knows by another number."""
     count, along_links, rows = 0, 0.0, []
     for shard, number in paying:
         payers = payers_of(shard, number, step)
@@ -294,7 +294,7 @@ def _visit_facts(record: Record) -> Facts:
 
 
 def _content(record: Record) -> str:
-    """What a visit says about the content of the page."""
+    """The facts of the content that a visit found."""
     if record.outcome is Outcome.UNCHANGED:
         return "no"
     if not record.outcome.present:

@@ -1,4 +1,5 @@
-"""The history of changes of a recorded crawl: what its visits saw, completed by random changes where they saw nothing.
+"""The history of changes of a recorded crawl: the changes that its visits saw, completed by random changes where no
+visit could see them.
 
 Between two visits that found a page, the signature of its content either changed or did not. When and how often it
 changed is unknown, and is drawn:
@@ -10,7 +11,7 @@ changed is unknown, and is drawn:
     after the last visit    a Poisson process of the page's rate, up to the last visit of the crawl
 
 The rate is the posterior mean in the crawl's refresh book. All random numbers follow from the seed. So a replay
-compares policies on a web that changes as the visits saw this one change, without changes that no visit could see.
+compares policies on a web that changes as the visits of this crawl saw, without changes that no visit could see.
 """
 
 from dataclasses import dataclass

@@ -62,8 +62,8 @@ def refused_urls(opened: CrawlState, count: int, reasons: Sequence[str] = (), ma
 
 
 def refused_on(opened: CrawlState, page: PageId, summary: str, most: int) -> Facts:
-    """What of the links of a page was refused at its last visit: counts by reason, and those of the list that were
-    first seen there.
+    """The links of a page that were refused at its last visit: counts by reason, and the refused URLs of the list that
+    were first seen there.
     """
     counts = {name: int(number) for name, _, number in (word.partition("=") for word in summary.split())}
     words = Words(opened)
@@ -76,7 +76,7 @@ def _without_source(row: Facts) -> Facts:
 
 
 class Words:
-    """Says why URLs were refused, by the settings of a crawl and what it has read."""
+    """Explains why URLs were refused, by the settings of a crawl and the pages that it has read."""
 
     def __init__(self, opened: CrawlState) -> None:
         self._opened = opened
@@ -131,7 +131,7 @@ class Words:
 
 
 def evidence_in_words(evidence: Evidence) -> str:
-    """What visits to URLs of a shape have shown, as a phrase."""
+    """The evidence of visits to URLs of a shape, as a phrase."""
     if not evidence.visits:
         return f"the first {FIRST} such URLs are not read yet"
     parts = [

@@ -8,7 +8,7 @@ marked as new. With E(t) the largest error of any set of pages at t (half of the
     |error of x'_i|  <=  (E(t) + E(t0)) / (t - t0)               for a page, and for the sum of a site alike
 
 and what the 32-bit numbers of a milestone round off is added. A rise is certain if it is larger than its error. It is
-not certified for OPIC, nor for a crawl in partitions, whose parts are not of one moment.
+not certified for OPIC, nor for a crawl in partitions, whose parts are of different moments.
 
 Trap: importance has mean 1 over the pages known, so when a crawl grows, pages that everything links to rise although
 no new link led to them from the pages known before.
@@ -34,8 +34,8 @@ Rows = list[Facts]
 
 
 def top_rising(opened: CrawlState, count: int, importance: Vector, *, site: bool, since: float) -> Facts:
-    """The pages or sites that rose most in the last `since` seconds, or since the oldest milestone if there is none so
-    old; `importance` is that of now, 0 for requisites.
+    """The pages or sites that rose most in the last `since` seconds, or since the oldest milestone if all are newer;
+    `importance` is the present one, 0 for requisites.
     """
     shard = opened.shard
     now = shard.pages.last_time()
@@ -71,7 +71,7 @@ def top_rising(opened: CrawlState, count: int, importance: Vector, *, site: bool
 
 
 def without_errors(facts: Facts) -> Facts:
-    """The same for a partition, of which nothing is certified alone."""
+    """The same for a partition, which certifies nothing alone."""
     rows = [row | {"error_per_day": None, "certain": None} for row in facts["top"]]
     return facts | {"error_of_two": None, "top": rows}
 

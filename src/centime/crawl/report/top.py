@@ -1,5 +1,5 @@
-"""The first pages, or sites, by importance, how it rises (`rising.py`), interest (`interest.py`), worth (what is
-fetched next), changes or errors.
+"""The first pages, or sites, by importance, its rise (`rising.py`), interest (`interest.py`), worth (of a visit now),
+changes or errors.
 
 Importance has two error bounds (`ledger/exact.py`): over all pages, |x - x*|_1 / N is at most the certified error; and
 no page, nor the sum of any set of pages such as a site, is wrong by more than half of that times N, because x and x*

@@ -1,4 +1,5 @@
-"""What a crawl found beside the truth, if that is known: who crawls a simulated web may write it for the window.
+"""The results of a crawl beside the truth, if that is known: a program that crawls a simulated web may write it for the
+window.
 
 DIR/truth.json     one JSON object, replaced as a whole; no part of the state of the crawl
 """
@@ -16,7 +17,7 @@ MOST_BYTES = 1 << 20
 
 
 class TruePage(msgspec.Struct, frozen=True):
-    """The importance of a page, as the crawl found it and as it is."""
+    """The importance of a page: as the crawl found it, and the true one."""
 
     url: str
     found: float
@@ -24,7 +25,7 @@ class TruePage(msgspec.Struct, frozen=True):
 
 
 class Truth(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of a crawl, each with what is true."""
+    """Figures of a crawl, each with the true one."""
 
     time: float
     known: int
@@ -40,13 +41,13 @@ _decode = msgspec.json.Decoder(Truth).decode
 
 
 def write_truth(folder: Path, truth: Truth) -> None:
-    """Writes the truth; what cannot be written is left out."""
+    """Writes the truth; ignores errors."""
     with suppress(OSError, NoRoom):
         replace_file(folder / FILE, msgspec.json.encode(truth), durable=False)
 
 
 def read_truth(folder: Path) -> Truth | None:
-    """The truth about a crawl; None if nobody knows it."""
+    """The truth about a crawl; None if it is not known."""
     try:
         with (folder / FILE).open("rb") as file:
             return _decode(file.read(MOST_BYTES))

@@ -1,8 +1,8 @@
-"""The versions of a page that a crawl keeps, and what changed between two of them.
+"""The versions of a page that a crawl keeps, and the changes between two of them.
 
 A version is a body that differs from the one before; a visit that found the same body again belongs to its version.
 The archive and the stored versions have digests of different kinds. Where one follows the other, because --keep was
-changed, the body is read to compare them.
+changed, bodies are read to compare them.
 """
 
 import re
@@ -36,7 +36,7 @@ from centime.warehouse.written_delta import operations
 
 LONGEST_VISIT = 900.0  # seconds between the request of a visit, which a version has, and its record
 _NUMBER = re.compile("[0-9]{1,9}")
-_YEAR = re.compile("199[0-9]|20[0-9]{2}")  # what a time without hyphens begins with
+_YEAR = re.compile("199[0-9]|20[0-9]{2}")  # the year at the beginning of a time without hyphens
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Versions:
             return False
 
     def _next_number(self, stored: Stored) -> int:
-        """The number of the next version: one more, or the one that it was given when it was stored."""
+        """The number of the next version: one more than the last, or the number under which it was stored."""
         following = self._all[-1].number + 1 if self._all else 1
         return max(following, stored.number) if isinstance(stored, StoredVersion) else following
 
@@ -127,7 +127,7 @@ class Versions:
 
         `before_first` and `before_last` are the times of the visits before the first and before the last change, `seen`
         that of the visit that saw the last one: the new version must be one that this visit has stored, and the old one
-        that of the visit before the first, unless the page was gone then.
+        that of the visit before the first change, unless the page was gone at that time.
         """
         place, after = self._place_at(before_first), self._place_at(seen)
         if place < 0 or after <= place:
@@ -172,12 +172,12 @@ class Versions:
         return Document(body, content_type, self.url)
 
     def trees(self, old: Version, new: Version) -> TreeChange:
-        """What changed in the tree; NotWellFormed if one of the two has none."""
+        """The changes of the tree; NotWellFormed if one of the two versions has no tree."""
         first, last = self._all.index(old), self._all.index(new)
         return tree_change([self.read(version) for version in self._all[: last + 1]], first, last)
 
     def history(self, node: str) -> list[dict[str, object]]:
-        """What happened to a node of the tree, which is named by its identifier or a path, version by version."""
+        """The history of a node of the tree, version by version; the node is named by its identifier or a path."""
         moments = node_history([self.read(version) for version in self._all], node)
         named = [self._all[one.version] for one in moments]
         return [
@@ -207,7 +207,7 @@ class Versions:
         ]
 
     def report(self, old: Version, new: Version) -> dict[str, object]:
-        """What changed between two versions: sentences, and the delta if both have trees."""
+        """The changes between two versions: sentences, and the delta if both have trees."""
         documents = self.read(old), self.read(new)
         made: dict[str, object] = {"url": self.url}
         for name, version, document in zip(("from", "to"), (old, new), documents, strict=True):

@@ -1,5 +1,5 @@
-"""The last visit of every page, or the last that found it, as columns: a few fields of the record heads, read a batch
-of pages at a time.
+"""The last visit of every page, or the last one that found it, as columns: a few fields of the record heads, read a
+batch of pages at a time.
 
 A head has about 130 bytes, of which a report needs a few: only one batch of whole heads is in memory. A page that was
 never visited has zeros. Outcome.READ is 0 too; only `visits` distinguishes the two.

@@ -1,11 +1,11 @@
 """The newest capture of each page in the archive (`store/archives/captures.py`).
 
-The archive is files of captures, each with an index of a line for each capture. A position says of each file how far it
-was read, so a later pass reads only what came since. Captures come file by file, so a pass over everything reads the
+The archive is files of captures, each with an index of a line for each capture. A position says how far each file was
+read, so a later pass reads only newer captures. Captures are read file by file, so a pass over all of them reads the
 disk once. Memory: 36 bytes for each page.
 
 The state of a running crawl may be behind its archive. A capture of a page that the state does not know yet holds the
-position back, unless the state is so much newer that the page must have been lost.
+position back, unless the state is so much newer that the page must be lost.
 """
 
 from collections.abc import Iterator
@@ -61,13 +61,13 @@ class ArchivedCaptures:
         self._handles.close()
 
     def read_since(self, position: Position) -> None:
-        """Takes in the captures that came since a position."""
+        """Reads the captures that were added since a position."""
         for folder in self._folders:
             for name, path in indexes_of(folder).items():
                 self._read(name, path, position.get(name, {}))
 
     def _read(self, name: str, path: Path, seen: Position) -> None:
-        """Takes in the captures of a file that came since it was seen."""
+        """Reads the captures that were added to a file since it was last read."""
         try:
             file = self._handles.enter_context(path.open("rb"))
         except FileNotFoundError:  # it has just been closed
@@ -79,7 +79,7 @@ class ArchivedCaptures:
             self.position[name] = seen
             file.close()
             return
-        # An index that was closed and is another one now was repaired: all of it is read again.
+        # A closed index that has changed was repaired: all of it is read again.
         grew = bool(seen.get("open"))
         line = seen["line"] if grew and is_open else 0
         least = seen["next"] if grew else 0
@@ -92,7 +92,7 @@ class ArchivedCaptures:
             file.close()
 
     def _take_all(self, file: BinaryIO, line: int, least: int) -> Position:
-        """Takes in all captures from a line on; returns how far they were taken."""
+        """Reads all captures from a line on; returns how far it got."""
         batch: list[tuple[int, Capture]] = []
         held: Position = {}
         following = least
@@ -111,7 +111,7 @@ class ArchivedCaptures:
         return {"line": line, "next": following} | held
 
     def _take(self, batch: list[tuple[int, Capture]]) -> Position:
-        """Takes in some captures; returns where to begin again if the page of one is not known yet."""
+        """Notes some captures; returns where to begin again if the page of one is not known yet."""
         prints = np.array([fingerprint(capture.url) for _, capture in batch], dtype=np.uint64)
         held: Position = {}
         index = len(self._indexes) - 1

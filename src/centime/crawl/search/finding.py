@@ -1,4 +1,4 @@
-"""Searches a crawl: the pages that match, by BM25 times the importance that they have now."""
+"""Searches a crawl: the pages that match, by BM25 times their present importance."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from centime.search.query import wanted
 from centime.search.ranking import Prominence
 from centime.search.searcher import FoundPage, IndexSearcher
 
-MOST = 10_000  # pages that a search gives
+MOST = 10_000  # the most pages that a search returns
 
 
 class CrawlSearch:
@@ -28,7 +28,7 @@ class CrawlSearch:
         self._prominence = Prominence(np.empty(0))
         self._files = index_files(opened)
         if not self._files.about.exists():
-            must_have_bodies(opened)  # or the advice to make an index would lead nowhere
+            must_have_bodies(opened)  # otherwise the advice to make an index would be useless
         self._searcher = IndexSearcher(self._files, f"centime index {opened.folder.path}")
 
     def find(

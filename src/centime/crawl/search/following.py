@@ -1,11 +1,11 @@
 """The process that keeps the index of a running crawl: `python -m centime.crawl.search.following DIR`.
 
 It reads the folder as any reader does, follows the crawl, and brings the index up to date again and again, with a low
-priority. It rests at least as long as an update took. When its standard input ends, the crawl has ended: it
-brings the index up to date once more, and ends; SIGTERM ends it sooner, and what it has done until then is kept. It
-dies with the crawl if that is killed.
+priority. It rests at least as long as an update took. When its standard input ends, the crawl has ended: it updates the
+index once more, and ends; SIGTERM ends it sooner, and finished work is kept. It dies with the crawl if that is killed.
 
-It holds a copy of the crawl's state. What stops it is one sentence on standard error; the crawl goes on.
+It holds a copy of the crawl's state. If something stops it, it writes one sentence to standard error; the crawl
+continues.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from centime.model.errors import CentimeError, InUse
 from centime.processes.parent import die_with_parent
 
 REST_SECONDS = 5.0
-NICENESS = 10  # with the lowest priority, the last update would hardly come forward on a busy machine
+NICENESS = 10  # with the lowest priority, the last update would take too long on a busy machine
 
 
 def follow(folder: Path) -> None:
@@ -31,7 +31,7 @@ def follow(folder: Path) -> None:
     is_ending = False
     while True:
         began = time.monotonic()
-        with contextlib.suppress(InUse):  # somebody runs `centime index`
+        with contextlib.suppress(InUse):  # another process runs `centime index`
             reader.follow()
             update_index(reader)
         if is_ending:

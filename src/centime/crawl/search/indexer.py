@@ -1,8 +1,8 @@
 """The process that keeps the index of a crawl (`following.py`), seen from the crawl: started, watched and ended.
 
-Whatever becomes of it, the crawl goes on: an index can be brought up to date at any time. A crawl that has come to its
-own end waits for its index however long that takes, since whoever asked for one wants to search next; a run that was
-stopped, or whose time is over, does not.
+If it fails, the crawl continues: an index can be brought up to date at any time. A crawl that ends by itself waits for
+its index, however long that takes, because a user who wants an index will search it next. A run that was stopped, or
+whose time is over, does not wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from centime.processes.companion import Companion
 from centime.settings.crawl import CrawlSettings
 
 MODULE = "centime.crawl.search.following"
-PATIENCE_SECONDS = 2.0  # for the last update, once somebody waits for the end
+PATIENCE_SECONDS = 2.0  # for the last update, once a person waits for the end
 
 
 class Indexer:
@@ -36,7 +36,7 @@ class Indexer:
         return self._trouble
 
     def close(self) -> None:
-        """Lets it bring the index up to date a last time, now that the crawl has ended."""
+        """Waits for a last update of the index, now that the crawl has ended."""
         if self.process is not None:
             self._end("the index is not up to date")
 
@@ -51,7 +51,7 @@ class Indexer:
 
 @contextmanager
 def indexing(folder: Path, settings: CrawlSettings, is_hurried: Callable[[], bool]) -> Iterator[Indexer]:
-    """Keeps the index of a crawl while the block runs, if its settings ask for it."""
+    """Keeps the index of a crawl up to date while the block runs, if its settings say so."""
     indexer = Indexer(folder, settings, is_hurried)
     try:
         yield indexer

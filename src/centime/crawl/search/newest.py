@@ -1,4 +1,4 @@
-"""The newest body of each page: the one thing that an index or an export needs of how bodies are stored.
+"""The newest body of each page: all that an index or an export needs to know about the storage of bodies.
 
     bodies = StoredBodies(reader)
     for body in bodies.since(position):            the newest bodies among those that came since
@@ -6,7 +6,7 @@
     bodies.position                                where the next pass begins
 
 Bodies are in the archive (`archived.py`) or are versions in a database (`store/versions/`); a crawl has both if its
---keep was changed. Then a page may come twice, and what was seen last counts.
+--keep was changed. Then a page may come twice, and the body that was seen last counts.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
-"""The index of paths of a crawl (`search/path_index.py`): brought up to date with its bodies, and asked for candidates.
+"""The index of paths of a crawl (`search/path_index.py`): updates from stored bodies, and queries for candidates.
 
-In the index is the newest body of every page, whatever the page asks and whether or not it is still there: what
-`centime query` looks into. XML that is well formed by itself is read here (`search/scanned_terms.py`). All other bodies
-are parsed by the process that examines documents, with its limits; one that is beyond them is a candidate for every
-query, as are pages whose newest body is not in the index yet.
+The index has the newest body of every page that `centime query` examines, also of pages that are gone or that ask not
+to be indexed. XML that is well formed by itself is read here (`search/scanned_terms.py`). All other bodies are parsed
+by the process that examines documents, with its limits; a body beyond these limits is a candidate for every query, as
+are pages whose newest body is not in the index yet.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ from centime.search.xpath_condition import ANYTHING, condition_of
 from centime.store.versions.database import keeping_open
 
 BATCH = 32  # documents that are examined at once
-MOST_BYTES = 8 << 20  # of a body; a larger one is a candidate always
+MOST_BYTES = 8 << 20  # of a body; a larger one is always a candidate
 _ALWAYS: Terms = np.array([hashed(EVERYTHING)], dtype=np.uint64)
 
 Step = Callable[[float], None]
@@ -52,7 +52,8 @@ class PathUpdate:
 
 
 def update_paths(opened: CrawlState, *, rebuild: bool = False, step: Step = lambda share: None) -> PathUpdate:
-    """Brings the index up to date. The caller holds the lock of the index; what was done when it ends counts."""
+    """Brings the index up to date. The caller holds the lock of the index; if the update is interrupted, finished work
+    counts."""
     make_folder(opened.folder.index)
     index = path_index(opened)
     try:

@@ -1,7 +1,7 @@
 """Brings the index of a crawl up to date with its bodies: pages that are new, changed or gone, and no others.
 
-In the index is the newest body of every page, except pages that are gone or redirect, that ask not to be indexed
-(`noindex`), and requisites. Every body is read and parsed by itself: one that cannot be read is counted, and looked for
+The index has the newest body of every page, except of pages that are gone, that redirect or that ask not to be indexed
+(`noindex`), and of requisites. Every body is read and parsed separately: one that cannot be read is counted, and tried
 again the next time.
 """
 
@@ -64,8 +64,8 @@ def update_index(
     step: Step = lambda share: None,
     bodies: NewestBodies | None = None,
 ) -> Update:
-    """Brings the index up to date; `step` receives each further share of the work. Whatever ends it, the index is good:
-    what was done until then counts, and the next update goes on.
+    """Brings the index up to date; `step` receives each further share of the work. Whatever ends it, the index is
+    consistent: finished work counts, and the next update continues.
     """
     must_have_bodies(opened)
     files, known = index_files(opened), opened.shard.pages
@@ -97,7 +97,7 @@ def update_index(
 
 
 def must_have_bodies(opened: CrawlState) -> None:
-    """BadInput if a crawl has no bodies, and keeps none."""
+    """Raises BadInput if a crawl has no bodies and keeps none."""
     folder = opened.folder
     if opened.settings.keep == "none" and not any(map(files_below, (folder.bodies, folder.imported, folder.versions))):
         raise BadInput(
@@ -153,7 +153,8 @@ def _index(body: NewestBody, source: NewestBodies, writer: IndexWriter, update: 
 
 
 def _text(texts: PageTexts, data: bytes, content_type: str, url: str) -> PageText:
-    """The text of a body; none if a defect of ours cannot read it, which must not end the work on all others."""
+    """The text of a body; none if a defect of this program prevents reading it, which must not stop the work on all
+    others."""
     try:
         return texts.of(data, content_type, url)
     except Exception:

@@ -1,7 +1,7 @@
-"""What a crawl knows of each site, for whoever decides which sites to keep.
+"""Figures of each site of a crawl, by which a library decides which sites to keep.
 
 Criteria are numbers that a model can weigh. Those whose sizes differ by powers of ten count by their logarithm. Others
-are shares. A site without a page that is ranked, of which the crawl knows only requisites, is left out.
+are shares. A site without a ranked page, of which the crawl knows only requisites, is left out.
 
 Languages and titles are those of the most important pages of each site that are stored (SAMPLED of them). A crawl that
 keeps no bodies has none, and then there is no criterion of language.
@@ -32,8 +32,8 @@ from centime.rank.scores import Vector
 SAMPLED = 3  # pages of a site whose language and title are read
 LANGUAGE = "language_share"
 LEAST_IMPORTANCE, LEAST_RATE = 1e-12, 1e-3  # so that there is a logarithm
-DIGITS = 10  # of a value: what rounding makes of equal sites is no difference
-CRITERIA = MappingProxyType(  # what each is; a name that ends in `share` counts as it is, the others by their logarithm
+DIGITS = 10  # of a value: so that equal sites do not differ by rounding
+CRITERIA = MappingProxyType(  # a name that ends in `share` counts directly, others by their logarithm
     {
         "importance": "the sum of the importance of its pages",
         "site_importance": "PageRank of the links between sites",
@@ -223,7 +223,7 @@ def _sampled(
 
 
 def _said(bodies: StoredBodies, page: PageId, url: str) -> tuple[str, str]:
-    """The title and the language of a stored page; empty if it is not stored, or says none."""
+    """The title and the language of a stored page; empty if it is not stored, or has none."""
     body = bodies.of(page, url)
     if body is None:
         return "", ""

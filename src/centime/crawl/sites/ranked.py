@@ -6,7 +6,7 @@
 A site is a host name, as in `centime rank --by site`, or a registrable domain. Links within a site do not count: a site
 cannot raise itself by more pages. This is another measure than the sum of the importance of its pages.
 
-It is computed from the links that a crawl has in its folder when it is asked for, and is not kept between reports. The
+Each report computes it from the links in the folder of the crawl; it is not stored. The
 certified error is that of the solver, for the links known now; it does not depend on what the ledger of pages owes.
 """
 

@@ -53,7 +53,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Valued:
-    """The value of each site, who says so, and which sites are good enough."""
+    """The value of each site, its source, and which sites are good enough."""
 
     value: Vector
     source: Sequence[str]
@@ -137,9 +137,7 @@ def _agreement(marks: Marks) -> Facts:
 def _judged(
     marks: Marks, places: list[int], sites: Sites, keep: int, step: Callable[[], None]
 ) -> tuple[Facts, Facts, Ordinal | None]:
-    """Facts and tables about the marks and what predicts them, and the model of all marks, None if there are too
-    few.
-    """
+    """Facts and tables about the marks and their predictors, and the model of all marks, None if there are too few."""
     reference, means = marks.reference(), marks.means()
     kept = reference >= keep
     folds = folds_of(marks.sites, reference, FOLDS)

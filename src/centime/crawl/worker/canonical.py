@@ -1,11 +1,11 @@
 """The canonical form of elements that an XPath finds: two are equal exactly if they say the same.
 
-XML is data: names, attributes in any order, texts and instructions count, and where each of them stands; comments,
-white space and prefixes of namespaces do not. Of HTML counts what a reader sees: the text, and where its blocks
-(paragraphs, cells of tables ...) begin; an empty cell is there too.
+XML is data: names, attributes in any order, texts and instructions count, and the position of each; comments,
+white space and prefixes of namespaces do not. Of HTML, only what a reader sees counts: the text, and where its blocks
+(paragraphs, cells of tables ...) begin; an empty cell counts too.
 
-An element in another one that is found is a part of its form, so it is told by its place there: the work is linear in
-the size of the page, however deep results are in each other.
+An element in another one that is found is a part of the outer form, so its place there represents it: the work is
+linear in the size of the page, however deeply results are nested.
 """
 
 import unicodedata

@@ -2,7 +2,7 @@
 
 A redirect is an answer like others: its target is a page of its own, which waits in the frontier for its turn, so that
 delays, robots.txt, importance and the journal are those of every page. But many sites set a cookie, redirect, and
-deliver the page when it is asked for again with that cookie: A -> A, or A -> check -> A. Without the cookie such a page
+deliver the page when it is requested again with that cookie: A -> A, or A -> check -> A. Without the cookie such a page
 is a loop, and can never be read.
 
 So a chain is followed within one visit while it stays in scope, if there is reason to expect it back:
@@ -12,12 +12,13 @@ So a chain is followed within one visit while it stays in scope, if there is rea
 
 It may lead over other hosts, as single sign-on does: A -> other -> A. A redirect to the same path of another host is
 not followed, because that is a site that has moved. If a chain comes back to the page itself, the answer is that of the
-page; a host whose chain came back over others keeps its cookies for its next pages, so that the others are asked once.
-Otherwise the page is a redirect to its first target, which gets the cookies of the chain when its turn comes.
+page; a host whose chain came back over others keeps its cookies for its next pages, so that the others are contacted
+only once. Otherwise the page is a redirect to its first target, which gets the cookies of the chain when its turn
+comes.
 
 Politeness: every request of a chain obeys robots.txt and waits for the delay of its host, as this fetcher knows it. The
-visit says which other hosts were asked, and the shard delays them. If another fetcher asks such a host in the same
-moment, its delay is not kept between these two requests.
+visit says which other hosts were contacted, and the shard delays them. If another fetcher contacts such a host in the
+same moment, its delay is not kept between these two requests.
 
 Cost: a host that sets cookies on ordinary redirects would have their targets fetched twice. After FRUITLESS chains of a
 host that did not come back, only redirects of a page to itself are followed there.
@@ -73,7 +74,7 @@ class Chains:
         await self._fetcher.close()
 
     async def fetch(self, request: Request) -> list[Response]:
-        """The answer to a request, and before it the redirects that were followed within the visit."""
+        """The answer to a request, preceded by the redirects that were followed within the visit."""
         url = at = request.url
         host = host_of(url)
         keeps = self._by_host or host in self._jar
@@ -140,7 +141,7 @@ def _names(target: str, url: str) -> bool:
 
 
 def _together(answer: Response, responses: list[Response]) -> Response:
-    """The answer with the bytes and times of all requests, and which other hosts were asked."""
+    """The answer with the bytes and times of all requests, and the other hosts that were contacted."""
     if len(responses) == 1:
         return answer
     host = host_of(answer.url)

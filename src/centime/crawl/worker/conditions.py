@@ -1,8 +1,8 @@
 """Evaluates the conditions of subscriptions in a page: XPaths (`xpath.py`), and words.
 
-Words are those of a search (`search/words.py`): case and accents do not matter, `"two words"` stand side by side, and
-`-word` must not be there. They are looked for in the title and the main text of a page, as the full-text index has it;
-with an XPath, in what that finds.
+Words are those of a search (`search/words.py`): case and accents do not matter, `"two words"` must be adjacent, and
+`-word` must not occur. The title and the main text of a page are searched, as in the full-text index; with an XPath,
+only its results.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _EDGE = "\x1f"  # between words
 
 
 class WatchedPage:
-    """A page in which conditions are evaluated; what they need of it is made once."""
+    """A page in which conditions are evaluated; its tree and text are computed once."""
 
     def __init__(self, body: bytes, kind: PageKind, encoding: str, content_type: str = "", url: str = "") -> None:
         self._body, self._kind, self._encoding = body, kind, encoding
@@ -52,7 +52,7 @@ class WatchedPage:
         return self._lines
 
     def found(self, condition: Condition) -> tuple[int, str] | None:
-        """The hash of what a condition finds, and its text; None if it cannot be evaluated."""
+        """The hash of a condition's results, and their text; None if it cannot be evaluated."""
         if not condition.xpath:
             return _words_in(condition.words, self.lines)
         found = find(self.root, condition.xpath, self._kind)
@@ -64,7 +64,7 @@ class WatchedPage:
 
 
 def watched(page: WatchedPage, subscriptions: Sequence[Subscription]) -> tuple[Watched, ...]:
-    """For each subscription whose condition can be evaluated: its name, the hash of what it finds, and its text.
+    """For each subscription whose condition can be evaluated: its name, the hash of its results, and their text.
 
     The caller passes the subscriptions with a condition that match the page's URL.
     """
@@ -87,7 +87,7 @@ def _words_in(words: str, lines: Sequence[str]) -> tuple[int, str]:
 
 @lru_cache(maxsize=1_024)
 def _phrases(words: str) -> tuple[list[str], list[str]]:
-    """What must be in a text, and what must not."""
+    """The phrases that must be in a text, and those that must not."""
     from centime.search.query import wanted
 
     given = wanted(words)

@@ -38,7 +38,7 @@ from centime.store.versions.writer import VersionWriter
 
 TITLE = "centime-fetch"
 BATCH = 32  # visits per message, at most
-LOOK_SECONDS = 1.0  # from one look whether the archive's files are there to the next
+LOOK_SECONDS = 1.0  # between two checks that the archive's files are there
 PATIENCE = 0.02  # seconds that a visit waits for others, at most
 
 
@@ -58,7 +58,7 @@ class FetchingProcess:
         self.part = ComparedPart(settings.select, settings.ignore, refreshes=settings.refreshes)
         self.hook = HookCaller(load_hook(settings.on_page), self._announce) if settings.on_page else None
         self._writer: asyncio.StreamWriter | None = None
-        self._wanted: dict[str, float] = {}  # addresses that are to be asked for
+        self._wanted: dict[str, float] = {}  # addresses to request
         self.addresses = AddressLeases(clock, self._want) if settings.asks_for_addresses else None
         fetcher.leases = self.addresses
         self._done: list[tuple[PageId, bytes]] = []
@@ -87,7 +87,7 @@ class FetchingProcess:
         return []
 
     def _want(self, address: str, delay: float) -> None:
-        """Asks for an address, with all others of this moment."""
+        """Requests an address, together with all others of this moment."""
         if not self._wanted:
             asyncio.get_running_loop().call_soon(self._ask)
         self._wanted[address] = delay
@@ -111,7 +111,7 @@ class FetchingProcess:
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._flush)
 
     async def _look_after(self, archive: Keeper) -> None:
-        """Tells the engine when somebody deletes or replaces a file of the archive that is open."""
+        """Notifies the engine when an open file of the archive is deleted or replaced."""
         wrong = ""
         while not wrong:
             await asyncio.sleep(LOOK_SECONDS)
@@ -129,7 +129,7 @@ class FetchingProcess:
             await asyncio.sleep(0.0)
 
     def _send(self, batch: Sequence[msgspec.Raw | PageId | str | AddressesAsked]) -> None:
-        if self._writer is not None and not self._writer.is_closing():  # if the engine is gone, nobody reads it
+        if self._writer is not None and not self._writer.is_closing():  # not if the engine is gone
             message = pack(batch)
             self._writer.write(LENGTH.pack(len(message)) + message)
 
@@ -141,20 +141,20 @@ class FetchingProcess:
         if self.archive is not None:
             try:
                 self.archive.flush()
-            except (OSError, CentimeError) as error:  # no visit may say that a page was read that is not kept
+            except (OSError, CentimeError) as error:  # no visit may claim a page whose body was not stored
                 done = [(page, pack(_lost(page, error))) for page, _ in done]
         if done:
             self._send([msgspec.Raw(visit) for _, visit in done])
 
 
 def _lost(page: PageId, error: Exception) -> Visit:
-    """A visit of which nothing is left but why."""
+    """A visit without anything but the reason of its failure."""
     return Visit(page=page, outcome=Outcome.LOST, detail=f"{type(error).__name__}: {error}"[:200])
 
 
 def keeper_of(settings: FetcherSettings, archive: type[Archive] = Archive, *, gathers: bool = False) -> Keeper | None:
-    """What keeps the bodies that this fetcher reads; None if nothing does. One that `gathers` may write them when it is
-    told to.
+    """The object that stores the bodies that this fetcher reads; None if bodies are not stored. One that `gathers` may
+    write them later, when its `flush` is called.
     """
     obeys = not settings.ignore_noarchive
     match settings.keep:

@@ -5,8 +5,8 @@ page's body stays in the process that fetched it. The function sees a `FetchedPa
 raises, also SystemExit and KeyboardInterrupt, does not stop the crawl: the record of the visit contains it, and the
 engine counts it. It runs in the fetcher's event loop, so other pages wait while it runs.
 
-A function that ends its process (`os._exit`, a crash in a library) takes the fetcher with it. So the engine is told for
-which page it is called before it is called, and after MOST_DEATHS such ends the page is read without calling it
+A function that ends its process (`os._exit`, a crash in a library) takes the fetcher with it. So the fetcher names the
+page to the engine before each call, and after MOST_DEATHS such ends the page is read without calling it
 (`crawl/engine/fetchers.py`).
 """
 
@@ -115,7 +115,7 @@ def called(hook: Hook, response: Response, document: Document) -> str:
 
 
 class HookCaller:
-    """Calls a hook for one page at a time, after `announce` has told the engine for which."""
+    """Calls a hook for one page at a time, after `announce` has named the page to the engine."""
 
     def __init__(self, hook: Hook, announce: Callable[[PageId], Awaitable[None]]) -> None:
         self._hook = hook

@@ -1,7 +1,7 @@
-"""The hubs that a feed announces, by which others are told when it changes (W3C WebSub, section 4: discovery).
+"""The hubs that a feed announces, which notify subscribers when it changes (W3C WebSub, section 4: discovery).
 
 The `Link` headers of the answer count first, then the links of the feed itself: rel="hub" and rel="self", the topic. A
-topic of another host than the feed's is not believed: nobody speaks for a site but itself.
+topic of another host than the feed's is not trusted: only a site itself may name its hubs.
 """
 
 from collections.abc import Iterable

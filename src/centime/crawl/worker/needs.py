@@ -1,6 +1,6 @@
 """The requisites of a page as a fetcher reports them: the URLs of the files that it needs to be shown.
 
-They are exact (`discover/exact.py`), because a replay of the archive is asked for what a browser sends. Exclude
+They are exact (`discover/exact.py`), because a browser that replays the archive requests them in this form. Exclude
 patterns, robots.txt and politeness hold for them like for any page; scope, suffixes and traps do not, unless the crawl
 wants only files with some suffixes (`--also`): then they must be in scope.
 
@@ -25,7 +25,7 @@ from centime.shard.message import Lease
 
 MOST_SENT = 1 << 17  # fingerprints that are remembered
 FORGOTTEN_AFTER = 20_000  # pages: the shard may have refused a URL that it would admit by now, or lost a visit
-ICON = "/favicon.ico"  # what browsers ask a host for without being told
+ICON = "/favicon.ico"  # browsers request it from each host without a link
 
 
 class Needs(NamedTuple):
@@ -70,7 +70,8 @@ class NeedReader:
         )
 
     def is_page(self, lease: Lease, document: Document) -> bool:
-        """Whether what was fetched as a requisite is a page of the crawl: HTML, in scope, by its canonical URL."""
+        """Whether a document that was fetched as a requisite is a page of the crawl: HTML, in scope, by its canonical
+        URL."""
         url = lease.url
         return document.kind is PageKind.HTML and not self._scope.refusal(url) and canonical(url) == url
 

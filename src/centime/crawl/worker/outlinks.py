@@ -61,7 +61,7 @@ class Outlinks(NamedTuple):
     refused: bytes = b""  # fingerprints of links that the crawl refuses
     refused_for: bytes = b""
     refused_texts: bytes = b""
-    unfollowed: bytes = b""  # fingerprints of `links` that ask not to be followed, if they are asked for
+    unfollowed: bytes = b""  # fingerprints of `links` that ask not to be followed, if they are needed
 
 
 NO_LINKS = Outlinks(np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), b"")
@@ -135,7 +135,7 @@ class LinkReader:
 
     def of_sitemap(self, lease: Lease, sitemap: Sitemap) -> Outlinks:
         """The same for the URLs that a sitemap lists, which are as deep as the sitemap itself. The parts of a sitemap
-        index may be compressed. No shape is suspicious, because the host asks for these URLs.
+        index may be compressed. No shape is suspicious, because the host itself lists these URLs.
         """
         listed = [entry.url for entry in sitemap.entries]
         urls = self._canonical.many(listed, lease.url)
@@ -156,7 +156,7 @@ class LinkReader:
         return "\n".join([url for url in urls if url and not self.scope.refusal_of_sitemap(url)]).encode()
 
     def claims(self, lease: Lease, sitemap: Sitemap | None, feed: Feed | None) -> bytes:
-        """What a sitemap or a feed claims about the changes of the pages that it lists, as packed CLAIM entries."""
+        """The claims of a sitemap or a feed about the changes of the pages that it lists, as packed CLAIM entries."""
         if sitemap is not None and not sitemap.is_index:
             listed = [
                 (entry.url, max(entry.modified, entry.published), CHANGE_FREQUENCIES.get(entry.frequency, 0.0))
@@ -189,7 +189,7 @@ class LinkReader:
         return fingerprint(folder) if folder else 0
 
     def own_shape(self, url: str) -> dict[str, int | bytes]:
-        """The fields of a visit to a page whose canonical URL has a suspicious shape; none if it has not."""
+        """The fields of a visit to a page whose canonical URL has a suspicious shape; none for other pages."""
         suspicion = self.traps.suspect(url) if self.traps.rules.mode != "off" else None
         if suspicion is None:
             return {}

@@ -5,7 +5,7 @@
 Before it, `shard/queueing.py` leased the page because it was the best page of a host ready to fetch. After it,
 `shard/filing.py` records the visit and pays its links. ("The way of one page" in ARCHITECTURE.md shows all steps.)
 
-This code waits for nothing but the network, and nothing that the web sends makes it raise an exception.
+This code waits only for the network, and no content of the web makes it raise an exception.
 """
 
 import re
@@ -56,7 +56,7 @@ async def visit(
         return Visit(page=lease.page, outcome=Outcome.EXCLUDED, kind=PageKind.ERROR, detail=exclusion)
     most_bytes = needs.settings.most_bytes if needs is not None and lease.nesting else 0
     if archive is not None and (lease.etag or lease.modified) and not _is_kept(lease, archive):
-        lease = msgspec.structs.replace(lease, etag="", modified="")  # the whole body is asked for
+        lease = msgspec.structs.replace(lease, etag="", modified="")  # request the whole body
     *followed, response = await chains.fetch(
         Request(url=lease.url, etag=lease.etag, modified=lease.modified, patience=lease.patience, most_bytes=most_bytes)
     )
@@ -141,7 +141,7 @@ async def visit(
 
 
 def _watched(lease: Lease, response: Response, document: Document) -> tuple[Watched, ...]:
-    """What the conditions of subscriptions find."""
+    """The results of the conditions of subscriptions."""
     if not lease.watch:
         return ()
     page = WatchedPage(response.body, document.kind, document.encoding, response.content_type, lease.url)
@@ -149,14 +149,14 @@ def _watched(lease: Lease, response: Response, document: Document) -> tuple[Watc
 
 
 def _is_kept(lease: Lease, archive: Keeper) -> bool:
-    """Whether the copy of a page that the crawl knows is kept, or shall not be kept."""
+    """Whether the known copy of a page is stored, or need not be."""
     return (lease.noarchive and archive.obeys_noarchive) or archive.holds(lease.url, lease.digest)
 
 
 async def _compared(
     lease: Lease, response: Response, document: Document, chains: Chains, part: ComparedPart
 ) -> tuple[Seen | None, Response]:
-    """How the content compares with the stored copy; reads the page again if that shows what is volatile
+    """How the content compares with the stored copy; reads the page again if that shows which parts are volatile
     (`change/look.py`). Also the response, with the costs of both reads. The fetcher waits for the host's delay.
     """
     if document.words is None or not (part.refreshes or lease.state):
@@ -198,7 +198,7 @@ async def _checked(lease: Lease, response: Response, chains: Chains, part: Compa
 
 
 def _with_costs(response: Response, other: Response) -> Response:
-    """A response with what another request to the same host has cost as well."""
+    """A response with the costs of another request to the same host added."""
     return replace(
         response,
         asked_at=max(response.asked_at, other.asked_at),
@@ -276,7 +276,7 @@ def _with_http(lease: Lease, response: Response) -> Visit:
 
 
 def _sitemap(lease: Lease, document: Document, body: bytes) -> tuple[Sitemap | None, str]:
-    """The sitemap that a page is, or None; and what is wrong if it is called a sitemap and is none."""
+    """The page as a sitemap, or None; and what is wrong if it is announced as a sitemap but is not one."""
     if not lease.role & Role.SITEMAP:
         return (read_sitemap(body) if may_be_sitemap(lease.url, document, body) else None), ""
     sitemap = read_sitemap(body)

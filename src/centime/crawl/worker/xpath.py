@@ -1,4 +1,4 @@
-"""XPaths of subscriptions: a hash of what they find in a page, and its text for people.
+"""XPaths of subscriptions: a hash of their results in a page, and their text for people.
 
 The work is bounded and safe (`parse/tree.py`), and the first MOST_FOUND results count. A running evaluation cannot be
 stopped. So, before a subscription is accepted, `check_pace` tries its XPath on generated pages of growing size, and
@@ -74,15 +74,15 @@ def _nested(text: str) -> int:
 
 
 class Found(NamedTuple):
-    """What an XPath finds in a page: the texts of its results, and a hash of them."""
+    """The results of an XPath in a page: their texts, and a hash of them."""
 
     pieces: list[str]
     mark: int
 
 
 def find(root: Any, xpath: str, kind: PageKind) -> Found | None:
-    """What an XPath finds below the root of a page, which is None for a page without elements; None if it cannot be
-    evaluated. If it finds nothing, that has a hash too, so the disappearance of something is a change.
+    """The results of an XPath below the root of a page; None if it cannot be evaluated. `root` is None for a page
+    without elements. An empty result has a hash too, so the disappearance of something is a change.
 
     Elements count by their canonical form (`canonical.py`); of their texts, a boundary may be missing.
     """
@@ -102,7 +102,7 @@ def _mark(pieces: list[str]) -> int:
 
 
 def _counted(result: Any, pieces: list[str], kind: PageKind) -> list[str]:
-    """What is compared of each result: of elements their canonical form, of others the text."""
+    """The form of each result that is compared: of elements their canonical form, of others the text."""
     if not isinstance(result, list):
         return pieces
     elements = [one for one in result[:MOST_FOUND] if isinstance(one, etree._Element)]

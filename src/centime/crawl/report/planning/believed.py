@@ -1,4 +1,4 @@
-"""What a crawl believes of the pages that it has read: of one folder, or of all partitions together, as one.
+"""The beliefs of a crawl about the pages that it has read: of one folder, or of all partitions as one.
 
 A budget is spent by one threshold over all pages, so a plan is made of the beliefs about all of them. A sum of plans of
 partitions would be the plan of a budget that is divided, which keeps less fresh.
@@ -46,7 +46,7 @@ class Believed:
         return sum(pages.count - int(np.count_nonzero(pages.records.record_at)) for pages in known)
 
     def each(self, places: Pages, look: Callable[[CrawlState, Pages], Sequence[T]]) -> list[T]:
-        """What a function says of the pages of these places, in their order."""
+        """The results of a function for the pages at these places, in their order."""
         firsts = np.cumsum([0, *map(len, self.pages)])
         owners = np.searchsorted(firsts, places, side="right") - 1
         found: dict[int, T] = {}
@@ -77,7 +77,7 @@ def believed(path: Path, settings: CrawlSettings, states: Sequence[CrawlState], 
 
 
 def _believed(state: CrawlState, now: float) -> tuple[Pages, Vector, Beliefs]:
-    """The pages of the refresh book, the bytes of a visit to each, and what the crawl believes of them."""
+    """The pages of the refresh book, the bytes of a visit to each, and the crawl's beliefs about them."""
     refreshing = state.shard.refreshing
     pages: Pages = np.flatnonzero(refreshing.book.contains(np.arange(state.shard.pages.count, dtype=np.int64)))
     costs = np.maximum(last_visits(state.shard.pages, "wire_bytes")["wire_bytes"][pages].astype(np.float64), LEAST_COST)
@@ -86,7 +86,7 @@ def _believed(state: CrawlState, now: float) -> tuple[Pages, Vector, Beliefs]:
 
 
 def _together(parts: Sequence[Beliefs]) -> Beliefs:
-    """The beliefs of all parts; rates that each has for itself are means over pages."""
+    """The beliefs of all parts as one; rates that each part estimates separately become means over pages."""
     if len(parts) == 1:
         return parts[0]
     counts = [len(one) for one in parts]

@@ -35,7 +35,7 @@ class Point:
 
 
 class BudgetCurve:
-    """What budgets around the present one keep fresh in the long run."""
+    """The freshness in the long run under budgets around the present one."""
 
     def __init__(self, crawl: Believed) -> None:
         settings = crawl.settings.refresh_settings()
@@ -73,7 +73,8 @@ class BudgetCurve:
         }
 
     def hosts(self, old: float, new: float) -> list[dict[str, Any]]:
-        """What another budget changes for each host: the freshness of its copies in the long run, by importance."""
+        """The effect of another budget on each host: the freshness of its copies in the long run, weighted by
+        importance."""
         count = len(self._names)
         weights = np.bincount(self._hosts, weights=self._beliefs.importance, minlength=count)
         shares = []

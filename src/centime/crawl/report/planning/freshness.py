@@ -1,4 +1,4 @@
-"""The estimated freshness of a page's copy, the page's change rate, and when another read is worth its cost."""
+"""The estimated freshness of a page's copy, the page's change rate, and the time at which a read is worth its cost."""
 
 import math
 from typing import Any
@@ -25,8 +25,8 @@ from centime.shard.refreshing import HISTORY, reads_of, reads_of_many
 from centime.store.records import Records
 
 DAY = 86_400.0
-LOOKED_AT = 20_000  # pages of a host or of all hosts, among which are looked for
-HOST_SAMPLE, CRAWL_SAMPLE = 200, 1_000  # those whose reads show how pages change
+LOOKED_AT = 20_000  # pages of a host, or of all hosts, that are searched for
+HOST_SAMPLE, CRAWL_SAMPLE = 200, 1_000  # pages whose reads show how pages change
 POOLED_READS = 60  # of each of them
 IRREGULAR = {Pattern.CHANCE: False, Pattern.UNKNOWN: None}  # True for all others
 
@@ -73,7 +73,7 @@ def refresh_facts(opened: CrawlState, page: PageId, host: HostId, now: float) ->
 
 
 def is_early(opened: CrawlState, page: PageId) -> bool:
-    """Whether a page in the refresh book is read next before that is worth its cost: for a test or a probe."""
+    """Whether the next read of a page comes before it is worth its cost: for a test or a probe."""
     book, pages = opened.shard.refreshing.book, np.array([page], dtype=np.int64)
     value = opened.shard.value(pages)
     return bool(book.due_times(pages, value)[0] < book.due_times(pages, value, probed=False)[0])
@@ -89,13 +89,13 @@ def change_pattern(opened: CrawlState, host: HostId, reads: tuple[Vector, Flags]
 
 
 def dispersion_of_crawl(opened: CrawlState) -> Dispersion:
-    """That of some pages of all hosts."""
+    """The dispersion of some pages of all hosts."""
     every = np.arange(opened.shard.pages.count, dtype=np.int64)
     return _dispersion_of(opened.shard.pages.records, every, CRAWL_SAMPLE)
 
 
 def _dispersion_of(records: Records, pages: npt.NDArray[np.int64], most: int) -> Dispersion:
-    """That of some of these pages, of those alone that were read often enough."""
+    """The dispersion of some of these pages; only pages that were read often enough count."""
     pages = pages[:: 1 + len(pages) // LOOKED_AT]
     heads = records.heads(pages)
     pages = pages[shows_dispersion(heads["visits"].astype(np.int64), heads["changes"].astype(np.int64))]

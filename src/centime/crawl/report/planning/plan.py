@@ -1,4 +1,5 @@
-"""What a budget keeps fresh: freshness and age now, over the coming days and in the long run; and what is read next.
+"""The freshness that a budget allows: freshness and age now, over the coming days and in the long run; and the pages
+that are read next.
 
 Everything follows from the beliefs of the crawl's refresh book (`simulate/forecast.py` has the equations). Nothing is
 sampled, except the threshold of very large crawls. The current budget is compared with 10 % more, and with another

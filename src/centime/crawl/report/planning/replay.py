@@ -85,6 +85,6 @@ def replay(
 
 
 def _pace(opened: CrawlState, length: float) -> float:
-    """The refreshes per second that the crawl itself made: reads of pages that it had read before."""
+    """The refreshes per second that the crawl made: reads of pages that it had read before."""
     visits = found_visits(opened)
     return float((visits.pages[1:] == visits.pages[:-1]).sum() / length)

@@ -55,7 +55,7 @@ class Waiting:
         return worth
 
     def _places(self, pages: Pages) -> Pages:
-        found = np.flatnonzero(np.isin(self.pages, pages))  # a few of many: sorting all entries takes longer
+        found = np.flatnonzero(np.isin(self.pages, pages))  # for a few of many pages, sorting all entries takes longer
         order = np.argsort(self.pages[found])
         places: Pages = found[order[np.searchsorted(self.pages[found], pages, sorter=order)]]
         return places
