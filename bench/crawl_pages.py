@@ -61,7 +61,7 @@ def page_cost() -> tuple[float, str]:
 
 def _page_cost(seeds: list[str], scope: str, most: int) -> float:
     timed_crawl(seeds, scope, 1, FEW)  # compiles what is not compiled yet
-    return 1.0 / _per_cpu_second(
+    return 1.0 / per_cpu_second(
         [(timed_crawl(seeds, scope, 1, FEW), timed_crawl(seeds, scope, 1, most)) for _ in range(REPEATS)]
     )
 
@@ -78,7 +78,7 @@ def _compare(served: Served) -> Iterator[Figure]:
             runs[name].append((_centime(served, workers, FEW, MANY_HOSTS), _centime(served, workers, MANY, MANY_HOSTS)))
     for _ in range(SCRAPY_REPEATS):
         runs["scrapy"].append((_peer(served, "crawl_scrapy", 1, FEW), _peer(served, "crawl_scrapy", 1, ALL)))
-    ours, bare, scrapy = (_per_cpu_second(runs[name]) for name in ("centime", "bare", "scrapy"))
+    ours, bare, scrapy = (per_cpu_second(runs[name]) for name in ("centime", "bare", "scrapy"))
     yield Figure("centime, one fetcher: everything", ours, "pages/CPU-s", "at least", 800.0)
     yield Figure("bare aiohttp + selectolax + ada_url", bare, "pages/CPU-s")
     yield Figure("Scrapy following all links", scrapy, "pages/CPU-s")
@@ -99,7 +99,7 @@ def _two(one: list[tuple[Run, Run]], two: list[tuple[Run, Run]]) -> Iterator[Fig
         yield Figure(f"{name}: cores busy with nginx", run.served / run.wall, "")
 
 
-def _per_cpu_second(runs: list[tuple[Run, Run]]) -> float:
+def per_cpu_second(runs: list[tuple[Run, Run]]) -> float:
     few = min((few for few, _ in runs), key=lambda run: run.cpu)
     full = min((full for _, full in runs), key=lambda run: run.cpu)
     return (full.pages - few.pages) / (full.cpu - few.cpu)
@@ -116,23 +116,18 @@ def _centime(served: Served, workers: int, most: int, hosts: int = HOSTS) -> Run
 
 
 def timed_crawl(
-    seeds: list[str], scope: str, workers: int, most: int, server_cpu: Callable[[], float] = float, *more: str
+    seeds: list[str],
+    scope: str,
+    workers: int,
+    most: int,
+    server_cpu: Callable[[], float] = float,
+    *more: str,
+    python: str = sys.executable,
 ) -> Run:
-    """A crawl by a process of its own, with more options; its folder is removed."""
+    """A crawl by a process of its own, with more options, by this Python or another; its folder is removed."""
     folder = Path(tempfile.mkdtemp(prefix="crawl-", dir=Path(tempfile.gettempdir())))
     try:
-        program = [
-            sys.executable,
-            "-m",
-            "centime",
-            "crawl",
-            str(folder / "crawl"),
-            *seeds,
-            "--scope",
-            scope,
-            "--delay",
-            "0",
-        ]
+        program = [python, "-m", "centime", "crawl", str(folder / "crawl"), *seeds, "--scope", scope, "--delay", "0"]
         limits = ["--workers", str(workers), "--pages", str(most), "--allow-network", "127.0.0.0/8", "--json"]
         return _measured([*program, *limits, *more], server_cpu)
     finally:

@@ -1,4 +1,7 @@
-"""`--keep versions` end to end: a real server, kills, files that are deleted, full disks, and a --keep that changes."""
+"""`--keep versions` end to end: a real server, kills, files that are deleted, full disks, and a --keep that changes.
+
+Over 400 lines: all cases share the server and its pages at the top.
+"""
 
 import asyncio
 import json

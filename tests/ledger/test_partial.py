@@ -1,4 +1,7 @@
-"""Partial ledgers: money is exact to the unit over partitions, however late transfers are, and any cut certifies."""
+"""Partial ledgers: money is exact to the unit over partitions, however late transfers are, and any cut certifies.
+
+Over 400 lines: all cases share the partitions and the exact PageRank at the top.
+"""
 
 from collections import deque
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Versions: whatever bodies a page had, each comes back whole, after kills and pruning."""
+"""Versions: whatever bodies a page had, each comes back whole, after kills and pruning.
+
+Over 400 lines: all cases share the bodies and the ways to read them at the top.
+"""
 
 import os
 import random

@@ -4,6 +4,8 @@ Every report is made of the reports of the parts (`merging.py`), so that there i
 each partition's ledger hears the sums of all others: then importance is on one scale, with a mean of 1 over all pages.
 The certified error is that of the certificate of all parts. They need not be of the same moment, and are not while the
 crawl runs.
+
+Over 400 lines because it is one class: every report reads the parts through it, so that none forgets one of them.
 """
 
 import heapq
