@@ -241,7 +241,11 @@ def test_a_run_whose_replicas_have_no_room_ends_and_says_so_and_the_same_command
 
     with monkeypatch.context() as patched:
         patched.setattr(keeper, "write_whole", write)  # keepers are forked from this process
-        with pytest.raises(NoRoom, match=r"replica of partition \d cannot be kept: .*full.* the same command goes on"):
+        with pytest.raises(
+            NoRoom,
+            match=r"replica of partition \d cannot be kept: .*full.* the same command"
+            " continues",
+        ):
             run(crawled.seed, tmp_path / "c", replicas=1)
     assert run("", tmp_path / "c", replicas=1).startswith("everything known was read")
     must_be_whole(crawled.seed, crawled.plain, tmp_path / "c")

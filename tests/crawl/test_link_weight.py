@@ -182,7 +182,7 @@ def test_a_row_with_other_shares_than_those_of_its_kinds_is_found(folder: Path) 
     [
         ({"link_weight": "nofollow=0.2"}, "add --follow-nofollow"),
         ({"link_weight": "inner=1"}, "unknown kind of link 'inner'"),
-        ({"link_weight": "template=0.5", "partitions": 2}, "leave template out, or --cluster"),
+        ({"link_weight": "template=0.5", "partitions": 2}, "leave out template or --cluster"),
     ],
 )
 def test_weights_that_a_crawl_cannot_have_are_refused(given: dict[str, Any], why: str) -> None:

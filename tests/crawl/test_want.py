@@ -202,5 +202,5 @@ def test_a_crawl_that_wants_nothing_in_particular_has_no_interest(tmp_path: Path
         assert "wanted" not in all_statistics(opened, 2e9)
         assert "interest" not in about_page(opened, url_of(0), now=2e9)
         assert not [name for name in shard_state(opened.shard)[1] if name.startswith("interest")]
-        with pytest.raises(BadInput, match=r"wants no page more than others.*--want xml"):
+        with pytest.raises(BadInput, match=r"looks for no particular pages.*--want xml"):
             top_pages(opened, 5, "interest")

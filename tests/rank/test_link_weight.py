@@ -65,7 +65,7 @@ def test_the_weights_of_a_graph_are_multiplied(web: NamedGraph) -> None:
     ("given", "why"),
     [
         ("inner=1", "unknown kind of link 'inner'"),
-        ("internal", "a kind and a number, as internal=0.3, not 'internal'"),
+        ("internal", "a kind and a number, such as internal=0.3, not 'internal'"),
         ("internal=x", "must be a number, not 'x'"),
         ("internal=-1", "zero or more, not -1"),
         ("internal=1,internal=2", "given twice"),

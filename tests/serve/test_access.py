@@ -188,7 +188,7 @@ def test_a_damaged_file_of_tokens_admits_nobody_says_so_and_admits_again_when_it
     assert access.visitor("", f"Bearer {token}") is None
     assert access.visitor(cookie, "") is None
     assert access.log_in(token) is None
-    assert ["nobody is admitted" in record.message for record in caplog.records] == [True]
+    assert ["no request is accepted" in record.message for record in caplog.records] == [True]
     path.write_text(before)
     assert access.visitor("", f"Bearer {token}") is not None
     assert access.visitor(cookie, "") is not None

@@ -102,7 +102,7 @@ def test_too_many_orders_in_a_minute_are_refused(asker: Asker) -> None:
     statuses = [order(asker, order="set", values="rate").status for _ in range(121)]
     assert statuses == [400] * 120 + [429]
     answered = order(asker, order="set", values="rate=1/s")
-    assert "too many orders" in answered.json["error"]
+    assert "Too many commands" in answered.json["error"]
     assert int(answered.headers["retry-after"]) > 0
 
 

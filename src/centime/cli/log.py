@@ -18,7 +18,7 @@ from centime.cli.visible import say
 from centime.model.errors import BadSetting, CentimeError
 from centime.processes.log import FORMATS, LEVELS, LogSettings, logging_to
 
-Log = Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Add a line for each event to this file.")]
+Log = Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Append a line for each event to this file.")]
 LogLevel = Annotated[
     str | None, typer.Option("--log-level", metavar="LEVEL", help=f"With --log: {', '.join(LEVELS)}. Default: info.")
 ]

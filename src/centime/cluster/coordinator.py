@@ -249,7 +249,7 @@ class Coordinator:
             known = known if isinstance(known, type) and issubclass(known, CentimeError) else CentimeError
             words = sentence if str(folder) in sentence else f"partition {member.partition}: {sentence}"
             self._failure = DamagedCrawl(words, folder) if known is DamagedCrawl else known(words)
-        self._stop_all("a partition could not go on")
+        self._stop_all("a partition could not continue")
 
     # ---- rounds
 
@@ -284,7 +284,7 @@ class Coordinator:
         elif self._stop and self.run_facts.ending != STOPPED:
             self._close()  # the pages are read; whoever stops it then does not want to wait for debts
         if self._stopped_at and now - self._stopped_at > SILENCE_SECONDS:
-            raise CentimeError(f"{self._folder.path}: a partition does not end; the same command continues the crawl")
+            raise CentimeError(f"{self._folder.path}: a partition does not stop; the same command continues the crawl")
         running = [member for member in self.members if member.ended is None]
         for member in running:
             answered = member.standing is not None and member.standing.number == self._round

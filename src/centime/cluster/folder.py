@@ -75,7 +75,7 @@ def is_cluster(path: Path) -> bool:
 def refuse_plain(path: Path) -> None:
     """BadInput if a folder is a crawl that is not divided."""
     if is_crawl(path):
-        raise BadInput(f"{path}: this crawl has one folder and cannot be divided; --cluster begins a crawl of its own")
+        raise BadInput(f"{path}: this crawl is a single folder and cannot be divided; --cluster needs a new crawl")
 
 
 def partition_folders(path: Path) -> list[Path]:
@@ -160,7 +160,9 @@ def open_cluster(path: Path, partitions: int | None, usual: int, now: float) -> 
             About(id=secrets.token_hex(8), partitions=partitions or usual, created=now) if fresh else read_about(path)
         )
         if partitions not in (None, about.partitions):
-            raise BadInput(f"{path}: this crawl has {about.partitions} partitions for good, not {partitions}")
+            raise BadInput(
+                f"{path}: this crawl has {about.partitions} partitions, which cannot change, not {partitions}"
+            )
         folder = ClusterFolder(path, about)
         if fresh:
             make_folder(path / PARTITIONS)

@@ -205,7 +205,7 @@ class Hub:
             member.ended = Ended([])
             code = member.process.returncode
             words = "its process died" + ("" if code is None else f" with code {code}")
-            yield member, Failed("CentimeError", f"{words}; the same command goes on")
+            yield member, Failed("CentimeError", f"{words}; the same command continues")
 
     def close(self) -> None:
         """Ends all processes."""
@@ -305,7 +305,7 @@ class Hub:
             kind = NoRoom if trouble.error == NoRoom.__name__ else CentimeError
             raise kind(
                 f"the replica of partition {trouble.partition} cannot be kept: {trouble.sentence}. "
-                "When that is mended, the same command goes on"
+                "When this is repaired, the same command continues"
             )
 
     # ---- nodes
@@ -386,9 +386,9 @@ class Hub:
         elif home in self._hosting.there() or self._now() - self._waiting[partition] > RETURN_SECONDS:
             member.ended = Ended([])
             del self._waiting[partition]
-            what = "its folder is gone" if home in self._hosting.there() else f"node {home} is away"
+            what = "its folder is gone" if home in self._hosting.there() else f"node {home} is unreachable"
             kept = "there is no copy" if copy == NOWHERE else f"so is node {copy}, which has a copy"
-            yield member, Failed("CentimeError", f"{what}, and {kept}; when it is back, the same command goes on")
+            yield member, Failed("CentimeError", f"{what}, and {kept}; when it is back, the same command continues")
 
     # ---- processes
 
@@ -510,4 +510,4 @@ class Hub:
     def _count_restart(self) -> None:
         self._restarts += 1
         if self._restarts > MOST_RESTARTS:
-            raise CentimeError(f"processes of partitions died {self._restarts} times; the same command goes on")
+            raise CentimeError(f"processes of partitions died {self._restarts} times; the same command continues")

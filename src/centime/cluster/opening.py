@@ -23,7 +23,9 @@ def check_any_folder(path: Path) -> None:
     if is_cluster(path):
         return
     if not is_crawl(path) and any(is_crawl(folder) for folder in (path / PARTITIONS).glob("*")):
-        raise BadInput(f"{path}: {CLUSTER} is missing, which says what its partitions share; put it back from a backup")
+        raise BadInput(
+            f"{path}: {CLUSTER} is missing, which describes what its partitions share; restore it from a backup"
+        )
     check_folder(path)
 
 
@@ -43,7 +45,7 @@ def told_missing(path: Path) -> list[str]:
     """
     if not is_cluster(path) or running(path):
         return []
-    way = "centime crawl continues it from its replica" if read_about(path).replicas else "put its folder back"
+    way = "centime crawl continues it from its replica" if read_about(path).replicas else "restore its folder"
     return [
         f"partition {number} is missing ({partition_folders(path)[number]}): its pages are not shown, and nothing is "
         f"certified; {way}"

@@ -192,7 +192,7 @@ class Partition:
                 self.stored = max(self.stored, frames)
                 self._make_durable()
             case Refused():
-                raise Fenced(f"{self._opened.folder.path}: another process answers for this partition by now")
+                raise Fenced(f"{self._opened.folder.path}: another process has taken over this partition")
             case Sent() as message:
                 self._exchange.take(now, message)
                 self.engine.run_facts.nothing_left = ""

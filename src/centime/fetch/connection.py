@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """Refuses a second answer."""
         if self.complete:
-            raise BadAnswer("bytes behind the answer")
+            raise BadAnswer("bytes after the response")
 
     def on_status(self, reason: bytes) -> None:
         """Notes the reason, which may come in parts."""

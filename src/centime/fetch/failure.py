@@ -8,7 +8,7 @@ from centime.model.outcome import Outcome
 from centime.processes.open_files import LACKS
 
 MOST_DETAIL = 300
-LACKING = "this machine has no means for another connection"
+LACKING = "this machine cannot open another connection"
 
 
 class RefusedAddress(CentimeError, OSError):

@@ -6,9 +6,8 @@
 
 The checksum contains the index, so the index of a frame can be computed from its bytes. A valid frame after a gap of
 unknown length is recognised because its index fits the gap, and a frame in the wrong place is rejected. The chain
-rejects a frame that has the right index but other frames before it: of another crawl, or of another past of this one.
-Kind 0 is never written, so zeros are not a frame.
-"""
+rejects a frame that has the right index but other frames before it: of another crawl, or of a different history of this
+one. Kind 0 is never written, so zeros are not a frame."""
 
 from struct import Struct
 from typing import NamedTuple

@@ -45,7 +45,7 @@ def link_weights(given: str | Mapping[str, float]) -> LinkWeights:
         for part in given.split(","):
             name, equals, text = part.partition("=")
             if not equals:
-                raise BadSetting(f"a link weight is a kind and a number, as internal=0.3, not {part.strip()!r}")
+                raise BadSetting(f"a link weight is a kind and a number, such as internal=0.3, not {part.strip()!r}")
             pairs.append((name.strip(), text.strip()))
     else:
         pairs = list(given.items())

@@ -87,7 +87,7 @@ class IndexFiles:
         except (OSError, ValueError):
             return "its description is damaged"
         if not isinstance(said, dict) or said.get("crawl") != self._said["crawl"]:
-            return "it is of another crawl"
+            return "it belongs to another crawl"
         return "" if said == self._said else "another version of Centime made it"
 
     def closed(self) -> str:

@@ -252,7 +252,7 @@ class PathIndex:
         try:
             said = json.loads(self._manifest.read_bytes())
             if (said["format"], said["crawl"]) != (FORMAT, self._identity):
-                raise BrokenPaths("it is of another crawl or version")
+                raise BrokenPaths("it belongs to another crawl or version")
             numbers, position = list(map(int, said["segments"])), dict(said["position"])
         except FileNotFoundError:
             return False

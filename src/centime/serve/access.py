@@ -66,7 +66,7 @@ class Tokens:
             self._names = _read_tokens(self._path)
         except BadInput as trouble:
             self._names = {}
-            _log.warning("nobody is admitted until the tokens can be read: %s", trouble)
+            _log.warning("no request is accepted until the tokens can be read: %s", trouble)
         else:
             _log.info("the tokens of %s are read again: %d", self._path, len(self._names))
 

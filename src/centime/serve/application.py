@@ -152,7 +152,7 @@ class Window:
     def _refused(self, request: Request) -> Response | None:
         """The answer to a request that may not pass; None if it may."""
         if not self.access.is_own_host(request.headers.get("host", "")):
-            return PlainTextResponse("This server is not called that: use http://127.0.0.1 or a token.\n", 421)
+            return PlainTextResponse("This server does not have that name: use http://127.0.0.1 or a token.\n", 421)
         length = request.headers.get("content-length", "0")
         if not length.isdigit() or int(length[:15]) > MOST_FORM:
             return failed(request, 413, f"The body of a request has at most {MOST_FORM} bytes.")
@@ -177,7 +177,7 @@ class Window:
         """Counts a wrong token or signature; the answer if there were too many before it, else None."""
         address = _address(request)
         if wait := self.access.failures.wait(address):
-            return _wait(request, "There were too many wrong tokens or signatures from here.", wait)
+            return _wait(request, "Too many wrong tokens or signatures came from this address.", wait)
         self.access.failures.count(address)
         return None
 
@@ -286,7 +286,7 @@ class Window:
         if request.method == "POST":
             form = await _form(request)
             if not self.access.is_own_form(visitor.cookie, form.get("key", "")):
-                return failed(request, 403, "This form is too old, or not from this page.", "Load the page again.")
+                return failed(request, 403, "This form is too old, or not from this page.", "Reload the page.")
             try:
                 await self._order(request, crawl, form)
                 # so that loading the page again orders nothing again
@@ -315,7 +315,7 @@ class Window:
     async def _order(self, request: Request, crawl: ServedCrawl, form: Mapping[str, str]) -> dict[str, Any]:
         address = _address(request)
         if wait := self.access.orders.wait(address):
-            raise TooMany("There were too many orders from here in the last minute.", wait)
+            raise TooMany("Too many commands came from this address in the last minute.", wait)
         self.access.orders.count(address)
         by = f"window: {request.state.visitor.name}"
         return await crawl.beside(give_order, crawl.path, form, by)
@@ -337,11 +337,11 @@ class Window:
             request.path_params["form"] = "json"
             return await self.order_table(request)
         if not request.headers.get("content-type", "").startswith(JSON):  # a page of another site cannot send this
-            return failed(request, 415, f"An order is {JSON}.")
+            return failed(request, 415, f"A command is {JSON}.")
         try:
             form = msgspec.json.decode(await _read(request), type=dict[str, str])
         except (msgspec.DecodeError, UnicodeDecodeError) as trouble:
-            raise BadInput(f"an order is a JSON object of texts: {trouble}") from trouble
+            raise BadInput(f"a command is a JSON object of texts: {trouble}") from trouble
         report = await self._order(request, crawl, form)
         return Response(msgspec.json.encode(report), status_code=202, media_type=JSON)
 
@@ -403,9 +403,9 @@ class Window:
     def _doors(self, request: Request) -> CrawlDoors:
         doors = self.doors.get(request.path_params["crawl"])
         if doors is None:
-            raise HTTPException(404, "No crawl of this name takes pushes here.")
+            raise HTTPException(404, "No crawl of this name accepts pushes here.")
         if wait := self.access.pushes.wait(_address(request)):
-            raise TooMany("There were too many pushes from here in the last minute.", wait)
+            raise TooMany("Too many pushes came from this address in the last minute.", wait)
         self.access.pushes.count(_address(request))
         return doors
 
@@ -425,7 +425,7 @@ class Window:
             case "GET", "ping":
                 status, said = await doors.ping(request.query_params.get("sitemap", ""))
             case _:
-                status, said = 404, {"error": "There is no such door."}
+                status, said = 404, {"error": "There is no such endpoint."}
         headers = {"Retry-After": f"{PING_SECONDS:.0f}"} if status == 429 else None
         return Response(msgspec.json.encode(said), status_code=status, media_type=JSON, headers=headers)
 

@@ -34,7 +34,7 @@ async def _trouble(request: Request, trouble: Exception) -> Response:
 async def _late(request: Request, trouble: Exception) -> Response:
     if not activity.within(COMPILES):
         return failed(request, 503, "This takes too long here.", "Ask for less, or use the command line.")
-    sentence = "This is worked out for the first time on this machine, and what it needs is being compiled, once."
+    sentence = "This is computed for the first time on this machine; its code is being compiled, once."
     response = failed(request, 503, sentence, f"Ask again in {AGAIN} seconds.")
     response.headers["Retry-After"] = AGAIN
     return response
@@ -45,7 +45,7 @@ async def _gone(request: Request, trouble: Exception) -> Response:
 
 
 async def _broken(request: Request, trouble: Exception) -> Response:
-    return failed(request, 500, f"An internal error: {type(trouble).__name__}.", "The log of the server has it.")
+    return failed(request, 500, f"An internal error: {type(trouble).__name__}.", "See the log of the server.")
 
 
 HANDLERS: dict[Any, Any] = {

@@ -34,7 +34,7 @@ PARTS = {
     "known": ("partition_known_pages", "Pages that a partition knows."),
     "frontier": ("partition_frontier_pages", "Pages of a partition that wait to be fetched."),
     "pending_batches": ("partition_pending_batches", "Batches of a partition that others have not applied yet."),
-    "in_flight_share": ("partition_in_flight_ratio", "Money in batches on their way, as a share of all money."),
+    "in_flight_share": ("partition_in_flight_ratio", "Money in batches that are in transit, as a share of all money."),
     "taken_over": ("partition_taken_over", "How often another process took over in this run."),
     "running": ("partition_running", "1 if a process runs the partition and answers."),
 }

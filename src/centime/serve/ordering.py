@@ -62,7 +62,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
         case "subscribe":
             to = _field(form, "to")
             if not to.startswith(("http://", "https://")):
-                raise BadInput("a subscriber here is an http or https URL; centime subscribe takes others")
+                raise BadInput("a subscriber here is an http or https URL; centime subscribe accepts others")
             subscription = subscription_to(
                 folder,
                 settings_of(folder),
@@ -84,7 +84,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
 
 def _set(folder: Path, words: list[str], now: float, by: str) -> SetCommand:
     if not words:
-        raise BadSetting("a setting is NAME=VALUE, as rate=50/s")
+        raise BadSetting("a setting is NAME=VALUE, such as rate=50/s")
     command = SetCommand(id=new_id(), time=now, values=read_values(words), by=by)
     changed_live(settings_of(folder), command)
     return command

@@ -85,4 +85,4 @@ def unpacked_cursor(cursor: str, kind: Any) -> Any:
         packed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         return msgspec.msgpack.decode(packed, type=kind)
     except (binascii.Error, ValueError, msgspec.DecodeError, msgspec.ValidationError) as trouble:
-        raise BadInput("the cursor is not one that this list gave") from trouble
+        raise BadInput("the cursor does not belong to this list") from trouble

@@ -65,5 +65,5 @@ def split_words(given: object) -> tuple[list[object], list[str]]:
 def _parsed(rule: str) -> tuple[str, float | None]:
     pattern, _, time = rule.rpartition("=")
     if not pattern:
-        raise BadSetting(f"an interval is TIME or PATTERN=TIME, as 1h or /news/=5m, not {rule!r}")
+        raise BadSetting(f"an interval is TIME or PATTERN=TIME, such as 1h or /news/=5m, not {rule!r}")
     return pattern, None if time == NONE else seconds(time)

@@ -44,7 +44,7 @@ def read_values(words: Sequence[str]) -> dict[str, Value]:
         name = name.strip().lower().replace("_", "-")
         bare = name.rstrip("+-") if name[:-1] in LISTS else name
         if not equals:
-            raise BadSetting(f"a setting is NAME=VALUE, as rate=50/s, not {word!r}")
+            raise BadSetting(f"a setting is NAME=VALUE, such as rate=50/s, not {word!r}")
         if bare not in SETTABLE:
             raise BadSetting(_unknown(name))
         if bare in INTERVALS and "=" in text:
@@ -107,7 +107,7 @@ def _add(values: dict[str, Value], name: str, text: str) -> None:
     elif name.startswith("focus"):
         raise BadSetting("a focus is set as focus=PATTERN=WEIGHT; the weight 1 has the same effect as removing it")
     else:
-        raise BadSetting(f"{name}= names a host, as {name}=spam.example")
+        raise BadSetting(f"{name}= names a host, such as {name}=spam.example")
 
 
 def _listed_in(values: dict[str, Value], name: str) -> list[str]:

@@ -140,7 +140,7 @@ class _Setting:
             case inspect.VarTupleType():
                 return "a list of words"
             case inspect.TupleType():
-                return "three numbers above 0 and below 1, as 0.5,0.5,0.5"
+                return "three numbers above 0 and below 1, such as 0.5,0.5,0.5"
             case _:
                 return "a word"
 
@@ -213,7 +213,7 @@ def hosts_named(text: str) -> list[str]:
     if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(
         character in text for character in "?#@"
     ):
-        raise BadSetting(f"a host is a name, as spam.example or https://spam.example:8443, not {text!r}")
+        raise BadSetting(f"a host is a name, such as spam.example or https://spam.example:8443, not {text!r}")
     return [host_of(url) for url in urls if url]
 
 
@@ -257,13 +257,13 @@ def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> No
     if names & {"partitions", "ledger", "want", "link-weight"} and settings.partitions > 1:
         if settings.ledger != "exact":
             raise BadSetting(
-                f"--ledger {settings.ledger}: partitions keep one importance together with the exact ledger alone, "
-                "whose money can be sent between them; leave --ledger out, or --cluster"
+                f"--ledger {settings.ledger}: a crawl in partitions needs the exact ledger, the only one whose"
+                f" money can be sent between partitions; leave out --ledger or --cluster"
             )
         if settings.want is not None:
             raise BadSetting(
-                f"--want {settings.want}: a goal is followed backwards along links, which a partition knows of its own "
-                "pages alone; leave --want out, or --cluster (--focus PATTERN=WEIGHT works in partitions)"
+                f"--want {settings.want}: interest flows backwards along links, and a partition knows only the"
+                f" links of its own pages; leave out --want or --cluster (--focus PATTERN=WEIGHT works in partitions)"
             )
         _check_divided_weights(settings, start)
     if names & {"alpha", "beta"} and not settings.alpha and not settings.beta:
@@ -308,8 +308,8 @@ def _check_link_weight(settings: CrawlSettings) -> None:
         link_weights(settings.link_weight or "")
     if settings.weighs_nofollow() and not settings.follow_nofollow:
         raise BadSetting(
-            f"--link-weight {settings.link_weight}: links marked nofollow are not followed, so they are no links of "
-            "this crawl; add --follow-nofollow"
+            f"--link-weight {settings.link_weight}: links marked nofollow are not followed, so this crawl does"
+            f" not have them; add --follow-nofollow"
         )
 
 
@@ -320,15 +320,15 @@ def _check_divided_weights(settings: CrawlSettings, start: CrawlSettings) -> Non
         return
     if start.partitions > 1 and start.link_weight is None:
         raise BadSetting(
-            f"--link-weight {text}: a crawl in partitions is begun with it; later nobody knows of which host the pages "
-            "of other partitions are that it links to. `centime rank --link-weight` weighs the links that it has"
+            f"--link-weight {text}: a crawl in partitions needs it from the start: without it, the hosts of pages"
+            f" in other partitions are not stored. `centime rank --link-weight` weighs the links afterwards"
         )
     with _naming("link-weight"):
         weights = link_weights(text)
     if weights.template is not None:
         raise BadSetting(
-            f"--link-weight {text}: a template is counted over all pages of a host name, and a partition does not have "
-            "those with another scheme or port; leave template out, or --cluster. `centime rank` takes it"
+            f"--link-weight {text}: templates are counted over all pages of a host name, and a partition lacks"
+            f" those with another scheme or port; leave out template or --cluster. `centime rank` supports it"
         )
 
 

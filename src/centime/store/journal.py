@@ -263,7 +263,7 @@ class Journal:
         if expected is not None and found != expected:
             raise DamagedFile(
                 f"{self.folder}: the frames before frame {start} are not those of the snapshot: the journal is of "
-                "another crawl, or of another past of this one"
+                "another crawl, or of a different history of this one"
             )
 
     def close(self) -> None:

@@ -182,7 +182,7 @@ def _without(resolver: _Resolver, error: str, facts: dict[str, Any]) -> Loaded:
     """A document that lacks parts: it waits for them, unless one is not of the web."""
     for url in resolver.wanted:
         if not url.startswith(("http://", "https://")):
-            return Loaded(State.GIVEN_UP, f"it needs {url}, which is not of the web and never read", [], facts)
+            return Loaded(State.GIVEN_UP, f"it needs {url}, which is not a web URL and is never read", [], facts)
     return Loaded(State.WAITING, error, resolver.wanted, facts)
 
 

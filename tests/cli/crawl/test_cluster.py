@@ -68,7 +68,7 @@ def test_a_node_with_partitions_is_not_let_go_while_no_crawl_runs(
         (["begin"], "is none of start, status"),
         (["start", "--head", "--join", "127.0.0.1:1"], "exclude each other"),
         (["start", "--listen", "0.0.0.0:0"], "not on all of them"),
-        (["start", "--listen", "nowhere"], "is no address of a node"),
+        (["start", "--listen", "nowhere"], "is not the address of a node"),
         (["add"], "give NODE"),
         (["gather"], "give DIR"),
     ],

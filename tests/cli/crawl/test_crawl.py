@@ -36,7 +36,7 @@ def crawl(*arguments: object) -> int:
         ([SEED, "--rate", "x"], "a rate is"),
         ([SEED, "--rate", "0"], "rate is a number per second from 1e-06 to 1000000000 or none, not '0'"),
         ([SEED, "--bandwidth", "2XB/day"], "a bandwidth is"),
-        ([SEED, "--most-memory", "much"], "a size is a number of bytes, as 4GB or 512MiB, not 'much'"),
+        ([SEED, "--most-memory", "much"], "a size is a number of bytes, such as 4GB or 512MiB, not 'much'"),
         ([SEED, "--most-memory", "1KB"], "most-memory is a whole number of bytes from 1048576 to"),
         ([SEED, "--most-pages", "0"], "most-pages is a whole number from 1 to 2147483648 or none, not 0"),
         ([SEED, "--most-pages", "many"], "most-pages is a whole number from 1 to 2147483648 or none, not 'many'"),
@@ -116,7 +116,7 @@ def test_settings_come_from_the_file_and_options_override_them(
     settings = json.loads((tmp_path / "c" / "centime.json").read_text())["settings"]
     assert (settings["max-depth"], settings["user-agent"], settings["delay"]) == (7, "thing/1 (me)", 0)
     assert crawl(tmp_path / "c", "--ledger", "opic") == 2
-    assert "stays as it was begun" in capsys.readouterr().err
+    assert "cannot change after its start" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172_800)])

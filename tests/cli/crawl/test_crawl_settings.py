@@ -105,7 +105,7 @@ def test_types_of_files_are_remembered_as_suffixes_and_words_that_are_none_are_r
     assert "did you mean images?" in said(capsys, 2, "crawl", tmp_path / "c", SEED, "--also", "image")
     assert not (tmp_path / "c").exists()
     taken = said(capsys, 1, "crawl", tmp_path / "d", SEED, "--also", "pdf,qwe")
-    assert "--also: taken as suffixes of files, which pages may have: qwe; kinds of files are images" in taken
+    assert "--also: treated as suffixes of files, which pages may have: qwe; kinds of files are images" in taken
     said(capsys, 1, "crawl", tmp_path / "c", SEED, "--also", "PDF,.css", "--also", "images", "--requisites")
     assert kept(tmp_path / "c")["also"] == ["pdf", "css", "images"]
     assert kept(tmp_path / "c")["requisites"] is True

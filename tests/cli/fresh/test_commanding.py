@@ -278,7 +278,7 @@ def test_a_place_is_the_same_wherever_the_crawl_is_started(
         (["x", "--to", "file:a", "--name", ""], "leave out --name"),
         ([r"(a)\1", "--to", "file:a"], "back-reference"),
         (["x", "--to", "file:a", "--every", "soon"], "a time is a number"),
-        (["x", "--to", "file:a", "--every", "0"], "every second at most"),
+        (["x", "--to", "file:a", "--every", "0"], "at most every second"),
         (["x", "--to", "file:a", "--xpath", "//a["], "is not an XPath"),
         (["x", "--to", "file:a", "--xpath", "//*[count(//*[count(//*) > 1]) > 1]"], "takes too long"),
         (["x", "--words", " ", "--to", "file:x"], "the words are empty: leave out --words"),
@@ -358,7 +358,7 @@ def test_changes_are_not_delivered_to_the_folder_of_the_crawl_itself(
     (tmp_path / "link").symlink_to(crawl)
     (tmp_path / "dangling").symlink_to(crawl / "news")
     assert centime("subscribe", crawl, ".", "--to", f"file:{tmp_path / place}") == 2
-    assert "lies in the crawl's own folder" in capsys.readouterr().err
+    assert "is inside the crawl's own folder" in capsys.readouterr().err
     assert waiting(crawl) == []
 
 

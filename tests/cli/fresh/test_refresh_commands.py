@@ -57,8 +57,8 @@ def test_policies_are_compared_for_people_and_programs(folder: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["plan", "--budget", "many"], "a rate is a number per second, minute, hour or day, as 50/s, not 'many'"),
-        (["plan", "--bandwidth", "much"], "a bandwidth is an amount per time, as 500KB/s or 2GB/day, not 'much'"),
+        (["plan", "--budget", "many"], "a rate is a number per second, minute, hour or day, such as 50/s, not 'many'"),
+        (["plan", "--bandwidth", "much"], "a bandwidth is an amount per time, such as 500KB/s or 2GB/day, not 'much'"),
         (
             ["plan", "--budget", "1/s", "--bandwidth", "1MB/day"],
             "a budget is in pages or in bytes: give one of them",

@@ -90,7 +90,7 @@ def _stop_when_told(file: Path) -> None:
         (["https://a.example/", "--every", "1s"], "every 10 seconds"),
         (["https://a.example/", "--every", "nonsense"], "nonsense"),
         (["https://a.example/", "--every", "10000000d"], "--every is at most 11574d, not 10000000d"),
-        (["https://a.example/", "--to", "command:cat >> x"], "without a shell, so >> would be a word for cat"),
+        (["https://a.example/", "--to", "command:cat >> x"], "without a shell, so >> would be an argument of cat"),
         (["https://a.example/", "--to", "nonsense"], "nonsense"),
         (["https://a.example/", "--select", "css:["], "CSS"),
     ],

@@ -103,4 +103,4 @@ def test_an_index_that_was_made_again_says_why(library: Library, capsys: pytest.
     assert centime("search", library.folder, "tea") == 2
     assert "its description is damaged; run centime index" in capsys.readouterr().err
     assert centime("index", library.folder) == 0
-    assert "the index was made again: its description is damaged" in capsys.readouterr().err
+    assert "the index was rebuilt: its description is damaged" in capsys.readouterr().err

@@ -103,7 +103,10 @@ def test_a_command_gets_the_batch_on_its_standard_input(delivery: Delivery, tmp_
     ("to", "reason"),
     [
         ("command:false", "false ended with code 1"),
-        ("command:cat >> x", "x: No such file or directory; it was started without a shell, so >> was a word for it"),
+        (
+            "command:cat >> x",
+            "x: No such file or directory; it was started without a shell, so >> was an argument of it",
+        ),
         ("command:/no/such/program", "cannot be run"),
         ("command:sleep 20", "sleep took longer than 2 s"),
         ("file:/no/such/folder/file", "No such file or directory"),
@@ -254,7 +257,7 @@ def test_nothing_is_written_into_the_folder_of_the_crawl_wherever_links_lead(tmp
     ):
         delivery.deliver([batch(f"file:{place}")], 1e6 * number)
         assert answers(delivery, 1e6 * number) == []
-        assert "lies in the crawl's own folder" in delivery.troubles["s"].reason
+        assert "is inside the crawl's own folder" in delivery.troubles["s"].reason
     assert list(crawl.iterdir()) == []
     delivery.deliver([batch(f"file:{tmp_path}/crawl.jsonl")], 1e8)
     assert answers(delivery, 1e8) == [("s", 1)]

@@ -95,7 +95,7 @@ def test_apprise_delivers_a_message_and_says_when_it_could_not(posted: tuple[int
     assert delivered(f"apprise:json://127.0.0.1:{port}/good") == ""
     assert found[0]["title"] == "1 page changed"
     assert "https://a.example/" in found[0]["message"]
-    assert "did not take" in delivered(f"apprise:json://127.0.0.1:{port}/bad")
+    assert "did not accept" in delivered(f"apprise:json://127.0.0.1:{port}/bad")
     assert "does not know" in delivered("apprise:nonsense")
 
 

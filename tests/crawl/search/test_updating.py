@@ -196,7 +196,7 @@ def _lost_commit(index: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "why"),
     [
-        (_foreign, "it is of another crawl"),
+        (_foreign, "it belongs to another crawl"),
         (_older_version, "another version of Centime made it"),
         (_lost_commit, "it is older than the list of its pages"),
         (lambda index: (index / "about.json").write_text("{"), "its description is damaged"),

@@ -156,7 +156,7 @@ def test_weights_that_come_later_or_need_all_pages_of_a_name_are_refused(tmp_pat
     with opened_at(tmp_path, 0, None) as opened:
         visit_all(opened.shard, 1000.0)
         opened.close()
-    for weights, why in ((WEIGHTS, "is begun with it"), ("internal=1,template=0.5", "leave template out")):
+    for weights, why in ((WEIGHTS, "from the start"), ("internal=1,template=0.5", "leave out template")):
         where = 0 if weights is WEIGHTS else 1
         with pytest.raises(BadSetting, match=why), opened_at(tmp_path, where, weights):
             pass

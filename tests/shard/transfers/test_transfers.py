@@ -177,7 +177,7 @@ def test_a_batch_that_is_not_the_next_one_is_refused_and_changes_nothing(both: l
     for wrong, why in (
         ((number + 1, closed.packed), "came after batch"),
         ((number - 1, closed.packed), "came after batch"),
-        ((number, pack_batch(Batch(batch.chain ^ 1, batch.sums, batch.names, batch.entries))), "another past"),
+        ((number, pack_batch(Batch(batch.chain ^ 1, batch.sums, batch.names, batch.entries))), "a different history"),
         ((number, pack_batch(Batch(batch.chain, batch.sums, [Name(away, 1)], b""))), "a page of another partition"),
         ((number, pack_batch(Batch(batch.chain, batch.sums, [], b"\xff\xff\x7f\x02"))), "damaged, or names a page"),
         ((number, b""), "not a batch"),

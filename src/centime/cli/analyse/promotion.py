@@ -29,8 +29,8 @@ def _promotion(
 ) -> None:
     """Finds communities that promote a page.
 
-    The pages of such a community have little but their own default energy and give it to the target. Links do not show
-    intent: a site without links from outside, whose pages all link to its front page, is found too.
+    The pages of such a community have little more than their own default energy and give it to the target. Links do not
+    show intent: a site without links from outside, whose pages all link to its front page, is found too.
 
     Examples:
 

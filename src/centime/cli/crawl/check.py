@@ -18,8 +18,9 @@ def register(app: typer.Typer) -> None:
 def _check(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
     """Verifies a crawl: checksums, journal, money, archive.
 
-    Checks every checksum, replays the journal, and checks every law of the state: money, rows, counts, URLs. Ends
-    with 0 and what was verified, or with 1 and all errors: the part, the file, the byte or the page, and what is wrong.
+    Verifies every checksum, replays the journal, and checks every invariant of the state: money, rows, counts, URLs.
+    Exits with 0 and a list of what was verified, or with 1 and all errors: the part, the file, the byte or the page,
+    and what is wrong.
 
     Examples:
 

@@ -56,10 +56,10 @@ def _cluster(
         typer.Option("--cluster", metavar="ADDRESS:PORT", help=f"The head of the cluster. Default: {USUAL_ADDRESS}."),
     ] = USUAL_ADDRESS,
     bodies: Annotated[
-        bool, typer.Option("--bodies", help="With gather: also stored bodies and versions, what is new of them.")
+        bool, typer.Option("--bodies", help="With gather: also copy stored bodies and versions that are new.")
     ] = False,
     crawl: Annotated[
-        str, typer.Option("--crawl", metavar="ID", help="With recover: which crawl, if the nodes have several.")
+        str, typer.Option("--crawl", metavar="ID", help="With recover: which crawl, if the nodes hold several.")
     ] = "",
     token_file: TokenFile = None,
     as_json: Json = False,
@@ -67,19 +67,19 @@ def _cluster(
 ) -> None:
     """Runs and lists the nodes of a cluster.
 
-    A node is a process that runs partitions of crawls on its machine. One of them is the head, which the others join.
+    A node is a process that runs partitions of crawls on its machine. One node is the head; the others join it.
     `centime crawl DIR --cluster ADDRESS:PORT` then crawls on all of them.
 
     \b
     start     runs a node until it is stopped: the head (--head), one that joins a
               head (--join), or one that waits for add
     status    lists the nodes
-    add       lets a node join the head; crawls that run move partitions to it
-    remove    moves all partitions and replicas away from a node, then lets it go
+    add       makes a node join the head; running crawls move partitions to it
+    remove    moves all partitions and replicas off a node, which then leaves
     stop      ends a node; without NODE all of them
     gather    copies the partitions of a crawl into DIR, for reports
-    recover   makes DIR again from what the nodes know, if the machine of the
-              coordinator was lost
+    recover   rebuilds DIR from the nodes, if the machine of the coordinator
+              was lost
 
     Examples:
 
@@ -96,7 +96,7 @@ def _cluster(
     if action not in ACTIONS:
         raise BadSetting(f"cluster: {action!r} is none of {', '.join(ACTIONS)}")
     if as_csv and action != "status":
-        raise BadSetting("--csv is a form of cluster status: nothing else has rows")
+        raise BadSetting("--csv works only with cluster status: no other action has rows")
     if action == "start":
         _start(listen, folder, token_file, head=head, join=join or "")
         return
@@ -135,7 +135,7 @@ def _start(listen: str, folder: Path, token_file: Path | None, *, head: bool, jo
         say(f"{made}: a new token; copy this file to every machine of the cluster")
     what = "head" if head else f"node of {join}" if join else "node without a head"
     with stopped_by_signals(node.end):
-        node.run(lambda: say(f"{node.address}: {what}; partitions and replicas are in {folder}; Ctrl-C ends it"))
+        node.run(lambda: say(f"{node.address}: {what}; partitions and replicas are in {folder}; Ctrl-C stops it"))
 
 
 def _nodes(cluster: str, token: bytes) -> "list[NodeInfo]":
@@ -185,15 +185,17 @@ def _remove(address: str, cluster: str, token: bytes) -> None:
         assert isinstance(listing, Listing)
         node = next((node for node in listing.nodes if node.address == address), None)
         if node is None:
-            raise CentimeError(f"{address}: the node went away before it was empty; its partitions go on from replicas")
+            raise CentimeError(
+                f"{address}: the node disappeared before it was empty; its partitions continue from replicas"
+            )
         if (node.partitions, node.replicas) == (0, 0):
             break
         if (node.partitions, node.replicas) != before:
-            say(f"{address}: {node.partitions} partitions and {node.replicas} replicas are to move")
+            say(f"{address}: {node.partitions} partitions and {node.replicas} replicas are left to move")
         elif not any(one.processes for one in listing.nodes):
             raise CentimeError(
                 f"{address}: {node.partitions} partitions and {node.replicas} replicas are there, and move only while"
-                " their crawl runs: start it, and give this command again"
+                " their crawl runs: start it, then repeat this command"
             )
         before = node.partitions, node.replicas
         sleep(LOOK_SECONDS)

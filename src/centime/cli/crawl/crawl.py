@@ -53,7 +53,7 @@ def _crawl(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="With --continuous: pages until most were visited once, beyond the budget. Default: none.",
+            help="With --continuous: extra pages until most are visited once: 5/s. Default: none.",
         ),
     ] = None,
     scope: Annotated[
@@ -163,7 +163,7 @@ def _crawl(
         str | None,
         typer.Option(
             metavar="KIND|PATTERN",
-            help="Look for pages of a kind (html, xml, pdf ...), or whose URL matches; others go by what they lead to.",
+            help="Prefer pages of a kind (html, xml, pdf ...) or whose URL matches, and pages that lead to them.",
         ),
     ] = None,
     link_weight: Annotated[
@@ -228,12 +228,12 @@ def _crawl(
     ] = None,
     first_rate: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="Assumed change rate of a page without observations: 5/d. Default: 0.1/d."),
+        typer.Option(metavar="RATE", help="Change rate assumed before a page is observed: 5/d. Default: 0.1/d."),
     ] = None,
     shares: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,C", help="Largest part of the choices that levels 1 to 3 may take. Default: 0.5,0.5,0.5."
+            metavar="A,B,C", help="Largest share of visits for levels 1 to 3 of urgency. Default: 0.5,0.5,0.5."
         ),
     ] = None,
     ban: Annotated[
@@ -274,7 +274,7 @@ def _crawl(
     ] = None,
     proxy: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Fetch through an HTTP proxy; direct: none. Default: as HTTP_PROXY says."),
+        typer.Option(metavar="URL", help="Fetch through an HTTP proxy; direct: none. Default: HTTP_PROXY."),
     ] = None,
     ca_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Trust the certificates in this file as well (PEM).")
@@ -287,11 +287,11 @@ def _crawl(
     ] = None,
     most_pages: Annotated[
         str | None,
-        typer.Option(metavar="N", help="Know at most N pages. Default: as many as --most-memory has room for."),
+        typer.Option(metavar="N", help="Know at most N pages. Default: what fits into --most-memory."),
     ] = None,
     most_memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory of all processes: 4GB. Default: half of what the machine has."),
+        typer.Option(metavar="SIZE", help="Memory of all processes: 4GB. Default: half of the machine's memory."),
     ] = None,
     longest_url: Annotated[
         str | None, typer.Option(metavar="N", help="Refuse URLs of more than N characters. Default: 2048.")
@@ -361,11 +361,11 @@ def _crawl(
     log_format: LogFormat = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help="Read settings from this file, by the names of these options."),
+        typer.Option(metavar="FILE.toml", help="Read settings from this file; they are named like these options."),
     ] = None,
     trust_folder: Annotated[
         bool,
-        typer.Option("--trust-folder", help="Let subscriptions of a folder from elsewhere run programs, write files."),
+        typer.Option("--trust-folder", help="Let subscriptions of a copied folder run programs and write files."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -523,17 +523,21 @@ def _crawl(
         for one in opened.notes:
             note(f"{folder}: {one}; --trust-folder is needed again in the next run")
         if given.get("continuous") and opened.settings.keep == "none":
-            note(f"{folder}: no copies are kept, only what was learned of pages; --keep versions or all stores them")
+            note(
+                f"{folder}: no copies are kept, only what was learned about pages; --keep versions or --keep all"
+                f" stores copies"
+            )
         begins_index = (
             opened.settings.index is None and opened.settings.keeps_index() and not opened.folder.index.exists()
         )
         if begins_index and opened.shard.read_count:
             note(
-                f"{folder}: from now on it keeps an index of its pages, because it is continuous; --no-index ends that"
+                f"{folder}: it keeps an index of its pages from now on, because it is continuous; --no-index"
+                f" turns this off"
             )
         if given.get("also") and (others := unlisted(opened.settings.also)):
             note(
-                f"{folder}: --also: taken as suffixes of files, which pages may have: {', '.join(others)}; kinds of "
+                f"{folder}: --also: treated as suffixes of files, which pages may have: {', '.join(others)}; kinds of "
                 f"files are {', '.join(KINDS)}"
             )
         if through := proxies_in_words(crawl.fetching):
@@ -591,7 +595,7 @@ def _say_once(folder: Path, trouble: str, said: set[str]) -> None:
 
 def _say_that_the_index_is_awaited(folder: Path, indexer: "Indexer") -> Timer:
     """Says after a moment what the command waits for; to be cancelled when it does not wait any more."""
-    what = f"{folder}: the index is brought up to date; Ctrl-C leaves that to centime index {folder}"
+    what = f"{folder}: updating the index; Ctrl-C leaves this to centime index {folder}"
     timer = Timer(INDEX_PATIENCE_SECONDS, note, [what])
     timer.daemon = True
     if indexer.process is not None:
@@ -614,9 +618,9 @@ def _say_what_is_held_back(opened: "CrawlWriter") -> bool:
     if not opened.held_back:
         return False
     note(
-        f"{opened.folder.path}: this folder counts as one from elsewhere: {opened.folder.foreign}; its subscriptions "
-        f"{', '.join(opened.held_back)} would run programs or write files here, and are not served; "
-        "--trust-folder allows it"
+        f"{opened.folder.path}: this folder counts as foreign: {opened.folder.foreign}; its subscriptions "
+        f"{', '.join(opened.held_back)} would run programs or write files here, and are skipped; --trust-folder"
+        f" allows them"
     )
     return True
 

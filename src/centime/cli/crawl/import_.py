@@ -31,25 +31,27 @@ def _import(
     keep: Annotated[
         str,
         typer.Option(
-            metavar="WHAT", help="Store bodies in the crawl: all, xml or versions. Default: none, they stay there."
+            metavar="WHAT",
+            help="Store bodies in the crawl: all, xml or versions. Default: none; they stay in the file.",
         ),
     ] = "none",
     seed: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Begin a crawl with this seed, if there is none in DIR. Repeatable."),
+        typer.Option(metavar="URL", help="Start a crawl with this seed, if DIR has none. Repeatable."),
     ] = None,
     scope: Annotated[
-        str | None, typer.Option(metavar="SCOPE", help="Of a new crawl: page, host, domain or any. Default: host.")
+        str | None,
+        typer.Option(metavar="SCOPE", help="Scope of a new crawl: page, host, domain or any. Default: host."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Takes visits from archives, indexes, logs and graphs.
 
-    Each visit that a file knows is recorded at its own time, so that the crawl learns from it how often pages change,
-    and from its links how important they are. Reads WARC, WACZ and WAT files, CDXJ and CDX indexes, the columnar index
-    and the web graph of Common Crawl, crawl logs of Heritrix, mirrors of wget, JSON lines of Scrapy, and sitemaps.
-    Pages outside the scope of the crawl are left out. Ctrl-C stops; the same command goes on. Nothing is imported
-    twice. What is damaged is told, and the rest is imported; the exit code is 1 then.
+    Each visit in a file is recorded with its original time: the crawl learns from it how often pages change, and from
+    its links how important they are. Reads WARC, WACZ and WAT files, CDXJ and CDX indexes, the columnar index and the
+    web graph of Common Crawl, crawl logs of Heritrix, mirrors of wget, JSON lines of Scrapy, and sitemaps. Pages
+    outside the scope of the crawl are left out. Ctrl-C stops; the same command continues. Nothing is imported twice.
+    Damaged parts are reported and the rest is imported; the exit code is then 1.
 
     Examples:
 

@@ -25,15 +25,15 @@ def _prune(
             metavar="RULE", help="Versions to keep: 100, 30d, all, PATTERN=30d. Repeatable. Default: as the crawl."
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; remove nothing.")] = False,
     as_json: Json = False,
     as_csv: Csv = False,
 ) -> None:
     """Removes old versions of pages.
 
-    A crawl with --keep versions and --retain removes versions of a page when a new one comes, and may keep a few more
-    than promised. This removes all that no rule keeps, and gives their room back to the disk. The newest version of a
-    page is always kept. The crawl may be running.
+    A crawl with --keep versions and --retain removes old versions of a page when it stores a new one, and may keep a
+    few more than the rules say. This command removes every version that no rule keeps, and frees the disk space. The
+    newest version of a page is always kept. The crawl may be running.
 
     Examples:
 

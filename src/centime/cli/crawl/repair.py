@@ -19,15 +19,15 @@ def _repair(
     folder: Folder,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what would be restored and lost; change nothing."),
+        typer.Option("--dry-run", help="Show what would be restored and lost; change nothing."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Repairs a damaged crawl and says what is lost.
+    """Repairs a damaged crawl and reports what is lost.
 
     Restores exactly what it can: copies of small files, single flipped bits, snapshots, the index of bodies. Then it
-    salvages all that can be proven, and says what is lost: frames, visits, pages, bytes. What was damaged is kept in
-    the folder damaged/. Run centime check first to see what is wrong; a crawl that is all right stays as it is.
+    salvages everything that can be verified, and reports what is lost: frames, visits, pages, bytes. The damaged files
+    are kept in the folder damaged/. Run centime check first to see what is wrong. An intact crawl is not changed.
 
     Examples:
 

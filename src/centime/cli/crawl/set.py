@@ -23,7 +23,7 @@ def _set(
 ) -> None:
     """Changes settings of a crawl, also while it runs.
 
-    A running crawl applies them within a second, otherwise the next run does.
+    A running crawl applies them within a second; otherwise the next run applies them.
 
     Names: rate, bandwidth, fill-rate, most-pages, most-memory, delay, alpha, beta, discovery, discovery-weight,
     least-interval, greatest-interval, shares, policy, ban, want, focus.

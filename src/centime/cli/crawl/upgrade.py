@@ -15,14 +15,14 @@ def register(app: typer.Typer) -> None:
 
 def _upgrade(
     folder: Folder,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Brings a crawl folder to the newest format.
 
-    `centime crawl` does this by itself. Use this command to look into an old crawl without continuing it. The upgrade
-    can be stopped at any moment and run again. It cannot be undone, so keep a copy of a folder that an older Centime
-    still has to open.
+    `centime crawl` does this by itself. Use this command to read an old crawl without continuing it. The upgrade can be
+    stopped at any moment and run again. It cannot be undone: keep a copy of the folder if an older Centime still needs
+    it.
 
     Examples:
 

@@ -61,7 +61,7 @@ def _bodies(
     if output is not None and (output.is_dir() or not output.parent.is_dir()):
         raise BadInput(f"{output}: {'is a directory' if output.is_dir() else 'the folder does not exist'}")
     if as_csv and (url is None or not listed):
-        raise BadInput("--csv is a form of --list for one page: give both")
+        raise BadInput("--csv needs --list and the URL of a page")
     if url is None:
         _all_bodies(folder, output, at, listed=listed)
         return

@@ -20,9 +20,9 @@ def _documents(
     folder: Folder,
     state: Annotated[
         list[str] | None,
-        typer.Option(metavar="STATE", help="Only documents in this state, as valid or waiting. Repeatable."),
+        typer.Option(metavar="STATE", help="Only documents in this state, such as valid or waiting. Repeatable."),
     ] = None,
-    dtd: Annotated[str, typer.Option(metavar="ID", help="Only documents of a DTD with this in its identifiers.")] = "",
+    dtd: Annotated[str, typer.Option(metavar="ID", help="Only documents whose DTD identifiers contain this.")] = "",
     root: Annotated[str, typer.Option(metavar="NAME", help="Only documents with this root element.")] = "",
     namespace: Annotated[str, typer.Option(metavar="URI", help="Only documents that use this namespace.")] = "",
     catalog: Annotated[
@@ -35,10 +35,9 @@ def _documents(
 ) -> None:
     """Lists XML documents: validity, DTD, root, size.
 
-    Documents are loaded with their DTDs and entities, as far as the crawl has stored them: a crawl with --keep stores
-    documents, and with --parts what they need from other hosts. The first call loads all documents, later ones only
-    those that have changed. What is not stored is taken from XML catalogs of this machine: those that --catalog names,
-    and /etc/xml/catalog.
+    Documents are loaded with their DTDs and entities if the crawl has stored them: --keep stores documents, and --parts
+    also what they need from other hosts. The first call loads all documents, later calls only those that changed. Parts
+    that are not stored are taken from XML catalogs of this machine: those that --catalog names, and /etc/xml/catalog.
 
     States: valid, invalid, well formed (without a document type), waiting (for parts that are not stored), not well
     formed, given up.

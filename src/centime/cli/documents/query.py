@@ -46,8 +46,8 @@ def _query(
     """Finds what an XPath names in stored pages.
 
     Pages are examined in the order of importance, until enough have results. XPath is version 1.0. In HTML, names are
-    in lower case; in XML, prefixes are those that the root element of the document declares, and
-    *[local-name()='price'] finds elements of any namespace. A crawl stores pages if it runs with --keep.
+    in lower case. In XML, use the prefixes that the root element declares; *[local-name()='price'] finds elements of
+    any namespace. A crawl stores pages if it runs with --keep.
 
     Examples:
 
@@ -69,13 +69,13 @@ def _query(
     if not xquery:
         check_query(xpath)
     elif changes:
-        raise BadSetting("--changes goes with an XPath, not with --xquery")
+        raise BadSetting("--changes works with an XPath, not with --xquery")
     if at is not None:
         digits_of(at)
     if changes and (at is not None or kind != "any"):
-        raise BadSetting("--changes goes with --match and --since, not with --at or --kind")
+        raise BadSetting("--changes works with --match and --since, not with --at or --kind")
     if since is not None and not changes:
-        raise BadSetting("--since is a time of --changes: give that too")
+        raise BadSetting("--since needs --changes")
     first = 0.0 if since is None else time_of(since, time.time())
     opened = parts_of(folder)
     if changes:
@@ -84,7 +84,7 @@ def _query(
     pages = opened.pages_to_query("" if xquery else xpath, kind, match, at=at)
     examined = 0
 
-    with progress(pages.most, "looking into pages", quiet=as_json) as step:
+    with progress(pages.most, "examining pages", quiet=as_json) as step:
 
         def counted(done: int) -> None:
             nonlocal examined
@@ -116,7 +116,7 @@ def _query(
         if "trouble" in row:
             tell(f"    trouble: {row['trouble']}")
     if troubled > len(troubles):
-        say(f"{troubled - len(troubles)} more pages could not be examined as a whole, and have no result; see -n")
+        say(f"{troubled - len(troubles)} more pages could not be examined completely and have no result; see -n")
     if not rows:
         say(f"no stored page has a result; {examined} were examined")
 
@@ -135,7 +135,7 @@ def _show_changes(
     with progress(opened.known, "looking for versions", quiet=as_json) as step:
         pairs = opened.stored_pairs(match, since, step)
     seen = sum(map(len, pairs))
-    with progress(seen, "looking into changes", quiet=as_json) as step:
+    with progress(seen, "examining changes", quiet=as_json) as step:
         rows = list(islice(opened.changed_results(xpath, pairs, step), count))
     for row in rows:
         row |= {"old": row["old"][:results], "new": row["new"][:results]}
@@ -147,7 +147,7 @@ def _show_changes(
         old = [(_indented(one, "  - "), "red") for one in row["old"]]
         show_lines([*old, *((_indented(one, "  + "), "green") for one in row["new"])])
     if not rows:
-        say(f"what the XPath finds has not changed; {seen} changes of stored pages were looked into")
+        say(f"what the XPath finds has not changed; {seen} changes of stored pages were examined")
 
 
 def _indented(result: str, first: str) -> str:

@@ -44,7 +44,9 @@ def _publish(
     ] = None,
     publisher: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who announces; its reliability is learned. Default: the pages' host."),
+        typer.Option(
+            metavar="NAME", help="Who announces the pages; its reliability is learned. Default: the pages' host."
+        ),
     ] = None,
     wait: Wait = False,
     as_json: Json = False,

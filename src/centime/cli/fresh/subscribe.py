@@ -85,7 +85,7 @@ def _subscribe(
 
     check_any_folder(folder)
     if as_csv and not listed:
-        raise BadInput("--csv is a form of --list: give that too")
+        raise BadInput("--csv needs --list")
     if sum([pattern is not None, listed, remove is not None]) != 1:
         raise BadInput("give a PATTERN to subscribe to, or --list, or --remove NAME")
     if listed or remove is not None:

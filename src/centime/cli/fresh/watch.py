@@ -52,7 +52,7 @@ def _watch(
         Path, typer.Option("--dir", metavar="DIR", help="Folder for the pages and their versions.")
     ] = Path("watched"),
     serve: Annotated[
-        str, typer.Option(metavar="PORT", help="Serve the window on this machine at this port; none: do not.")
+        str, typer.Option(metavar="PORT", help="Serve the window on this machine at this port, or none.")
     ] = "8400",
     duration: Annotated[
         str | None, typer.Option("--for", metavar="TIME", help="End after this time. Default: never.")
@@ -65,12 +65,13 @@ def _watch(
     log_format: LogFormat = None,
     as_json: Json = False,
 ) -> None:
-    """Tells what changes on a few pages, for ever.
+    """Watches a few pages and reports their changes.
 
     Keeps every version, shows the sentences that changed, and serves them as web pages. A page that cannot be read, or
-    redirects, is named once, and so are notices that fail. A part that changes at nearly every visit is named once and
-    then not told any more; --select tells every change of what it names. The same command goes on after a stop, also
-    without URLs; with more URLs it watches those too. With --json each change is one object on its own line.
+    redirects, is reported once, and so are notifications that fail. A part that changes at nearly every visit is
+    reported once and then ignored; --select reports every change of the part that it names. The same command continues
+    after a stop, also without URLs; with more URLs it watches those too. With --json each change is one object on its
+    own line.
 
     Examples:
 

@@ -26,7 +26,7 @@ def _demo(
     pages: Annotated[int, typer.Option(metavar="N", help="Pages of the simulated web.")] = 4000,
     serve: Annotated[
         bool,
-        typer.Option("--serve/--no-serve", help="At a terminal: end with the window of a crawl that is kept fresh."),
+        typer.Option("--serve/--no-serve", help="At a terminal: then serve the window of a crawl that is kept fresh."),
     ] = True,
     as_json: Json = False,
 ) -> None:
@@ -135,6 +135,6 @@ def _keep_fresh(folder: Path) -> None:
                 f"\nA second web is kept fresh now; a day passes on it in {86_400 / SPEED:.0f} seconds. Look at it:\n"
                 f"    {window.address}\n"
                 "Live figures beside the truth are on the overview, differences under Changes,\n"
-                "the slider for the budget under Plan. Ctrl-C ends it."
+                "the slider for the budget under Plan. Ctrl-C stops it."
             )
             crawl.run(TruthWriter(opened, served).look)

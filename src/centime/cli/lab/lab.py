@@ -54,7 +54,7 @@ def _lab(
         str | None,
         typer.Option(
             metavar="MODEL|FILE",
-            help="power-law, poisson, weblike or a graph file; by default what suits the experiment.",
+            help="power-law, poisson, weblike or a graph file. Default: what suits the experiment.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")] = Path("lab"),

@@ -18,7 +18,7 @@ def _refused(
     folder: Folder,
     reason: Annotated[
         list[str] | None,
-        typer.Option(metavar="REASON", help="Only links refused for this reason, as scope or trap. Repeatable."),
+        typer.Option(metavar="REASON", help="Only links refused for this reason, such as scope or trap. Repeatable."),
     ] = None,
     match: Annotated[str, typer.Option(metavar="REGEX", help="Only URLs that match.")] = "",
     count: Annotated[int, typer.Option("--count", "-n", metavar="N", help="Number of URLs to show.")] = 50,
@@ -28,7 +28,7 @@ def _refused(
     """Shows which links a crawl refused, and why.
 
     Counts distinct refused URLs by reason, and lists them: why each was refused, which option lets it in, how many
-    links lead to it, and a page that has one of them.
+    links lead to it, and one page that links to it.
 
     Examples:
 

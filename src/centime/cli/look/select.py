@@ -32,16 +32,16 @@ def _select(
     pages: Annotated[int | None, typer.Option(metavar="N", help="Propose sites with at most N pages together.")] = None,
     most_bytes: Annotated[
         str | None,
-        typer.Option("--bytes", metavar="SIZE", help="Propose sites with at most so many bytes together, as 5GB."),
+        typer.Option("--bytes", metavar="SIZE", help="Propose sites with at most SIZE bytes together: 5GB."),
     ] = None,
     by: Annotated[
         str, typer.Option(metavar="KIND", help="What a site is: site (a host name) or domain (registrable).")
     ] = "site",
     language: Annotated[
-        str, typer.Option(metavar="CODE", help="The language that counts, such as fr. Default: the commonest.")
+        str, typer.Option(metavar="CODE", help="The language that counts, such as fr. Default: the most common.")
     ] = "",
     count: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", help="Proposals to show; JSON, CSV and files have all.")
+        int, typer.Option("--count", "-n", metavar="N", help="Proposals to show; JSON, CSV and files contain all.")
     ] = 20,
     output: Annotated[
         Path | None,
@@ -57,10 +57,9 @@ def _select(
 ) -> None:
     """Proposes the sites that a library should keep.
 
-    With --marks it shows how far the judges agree with each other, how well importance and other criteria predict their
-    marks, and what all criteria together predict, always for sites whose marks the prediction has not seen. Sites
-    without marks are proposed by that model, whose coefficients are shown. Without --marks, sites are proposed by
-    importance alone.
+    With --marks it shows how far the judges agree, how well importance and other criteria predict their marks, and how
+    well all criteria together do. Each prediction is for sites whose marks it has not seen. This model then proposes
+    sites without marks; its coefficients are shown. Without --marks, sites are proposed by importance alone.
 
     Examples:
 

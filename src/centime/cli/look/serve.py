@@ -26,17 +26,17 @@ def _serve(
         str, typer.Option(metavar="HOST:PORT", help="Where to listen; other machines need a token.")
     ] = "127.0.0.1:8400",
     token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of the hashes of tokens; every visitor needs one of them.")
+        Path | None, typer.Option(metavar="FILE", help="File of token hashes; every visitor needs a token.")
     ] = None,
     push_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="TOML file of the doors for pushes that are open.")
+        Path | None, typer.Option(metavar="FILE", help="TOML file of the endpoints that accept pushes.")
     ] = None,
     callback: Annotated[
-        str, typer.Option(metavar="URL", help="How hubs reach this server: subscribes to those that feeds announce.")
+        str, typer.Option(metavar="URL", help="Public URL of this server; subscribes to the hubs that feeds announce.")
     ] = "",
     behind_proxy: Annotated[
         bool,
-        typer.Option("--behind-proxy", help="Believe the proxy in front who asks, and whether by TLS; see docs."),
+        typer.Option("--behind-proxy", help="Trust the proxy in front for the client's address and TLS; see docs."),
     ] = False,
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a token to --token-file, show it, and end.")
@@ -47,8 +47,8 @@ def _serve(
 ) -> None:
     """Serves crawls as web pages, an API and metrics.
 
-    Follows crawls as they run and writes nothing: orders go to the crawl through its inbox. Without --token-file it
-    listens to this machine only. Ctrl-C ends it.
+    Follows running crawls and never writes to them: commands go to the crawl through its inbox. Without --token-file it
+    serves this machine only. Ctrl-C stops it.
 
     Examples:
 
@@ -75,7 +75,7 @@ def _serve(
 
     def ready(address: str, server: "WindowServer") -> None:
         servers.append(server)
-        note(f"serving {', '.join(map(str, folders or []))} at {address} (Ctrl-C ends it)")
+        note(f"serving {', '.join(map(str, folders or []))} at {address} (Ctrl-C stops it)")
 
     def stop(*_: Any) -> None:
         for server in servers:

@@ -25,7 +25,7 @@ def _top(
         ),
     ] = None,
     since: Annotated[
-        str, typer.Option(metavar="TIME", help="With --by rising: compare with importance so long ago.")
+        str, typer.Option(metavar="TIME", help="With --by rising: compare with the importance this long ago.")
     ] = "1d",
     site: Annotated[
         bool, typer.Option("--site", help="Show sites instead of pages. Default: by site-importance.")
@@ -36,12 +36,12 @@ def _top(
     """Shows the most important pages of a crawl.
 
     --by importance shows the certified error of all pages together and the largest possible error of one page. --site
-    alone, or --by site-importance, ranks sites by the links between them, as centime rank --by site does, with a
-    certified error of its own; --site --by importance adds up the importance of their pages. --by rising shows the
-    pages or hosts whose importance grew most, with the growth per day and its certified error. --by interest shows the
-    pages that lead best to what the crawl wants (--want), with the certified error of interest. --by worth shows which
-    pages the crawl visits next, and why. --by change shows the pages that changed most often. --by errors shows the
-    pages that the crawl could not read, most important first.
+    alone, or --by site-importance, ranks sites by the links between them, as centime rank --by site does, with its own
+    certified error; --site --by importance adds up the importance of their pages. --by rising shows the pages or hosts
+    whose importance grew most, with the growth per day and its certified error. --by interest shows the pages that lead
+    best to what the crawl wants (--want), with the certified error of interest. --by worth shows which pages the crawl
+    visits next, and why. --by change shows the pages that changed most often. --by errors shows the pages that the
+    crawl could not read, most important first.
 
     Examples:
 

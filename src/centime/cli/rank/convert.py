@@ -35,10 +35,10 @@ def _convert(
     """Converts a graph file to another format.
 
     The file names give the formats: .txt .tsv .csv .dat .edges (one link per line), .parquet, .npz (SciPy), .mtx
-    (Matrix Market), .graph (WebGraph), and .graphml, .net (Pajek), .gml and .dot, which are only read; text
-    files may also end in .gz or .zst. If B cannot hold the names of pages, they are written to B.names.
-    A WebGraph holds each link once: repeated links are merged, and their number is
-    reported. The graph is held in memory only if the formats require it.
+    (Matrix Market), .graph (WebGraph), and .graphml, .net (Pajek), .gml and .dot, which can only be read. Text files
+    may also end in .gz or .zst. If B cannot hold the names of pages, they are written to B.names. A WebGraph holds each
+    link once: repeated links are merged, and their number is reported. The graph is held in memory only if the formats
+    require it.
 
     Examples:
 

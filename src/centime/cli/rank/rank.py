@@ -44,7 +44,7 @@ def _rank(
         ),
     ] = None,
     only_mentioned: Annotated[
-        bool, typer.Option("--only-mentioned", help="Leave out pages to and from which no link leads.")
+        bool, typer.Option("--only-mentioned", help="Leave out pages without any link to or from them.")
     ] = False,
     damping: Annotated[
         float, typer.Option(help="The share of a page's score that its links pass on, at least 0 and below 1.")
@@ -69,7 +69,7 @@ def _rank(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A list of pages, with optional tab and weight: personalises importance, and interest leads to them.",
+            help="A list of pages, each with an optional tab and weight: to personalise importance, or for interest.",
         ),
     ] = None,
     by: Annotated[
@@ -99,7 +99,7 @@ def _rank(
         str | None,
         typer.Option(
             metavar="local:N|ADDRESS:PORT",
-            help="Divide the graph among N processes, or the nodes of this head; they exchange boundary values alone.",
+            help="Divide the graph among N processes, or the nodes of this head; they exchange only boundary values.",
         ),
     ] = None,
     token_file: Annotated[

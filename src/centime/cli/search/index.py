@@ -18,14 +18,14 @@ def register(app: typer.Typer) -> None:
 
 def _index(
     folder: Folder,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Throw the index away and make it again.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Delete the index and build it again.")] = False,
     as_json: Json = False,
 ) -> None:
     """Makes the text of a crawl searchable.
 
-    Brings the full-text index in DIR/index up to date with the stored pages: only pages that are new, changed or gone
-    since the last time are touched. It can be stopped at any time and goes on at the next. A crawl stores pages if it
-    runs with --keep.
+    Brings the full-text index in DIR/index up to date with the stored pages: it processes only pages that are new,
+    changed or gone since the last run. It can be stopped at any time; the next run continues. A crawl stores pages if
+    it runs with --keep.
 
     Examples:
 
@@ -42,7 +42,7 @@ def _index(
         updates = parts.update_index(rebuild=rebuild, step=lambda share: step(share, f"indexing {folder.name}"))
     for update in updates:
         if update.began_again and not rebuild:
-            say(f"the index was made again: {update.began_again}")
+            say(f"the index was rebuilt: {update.began_again}")
         if update.unreadable:
             say(f"{update.unreadable} stored bodies cannot be read, such as: {update.first_unreadable}")
     show(

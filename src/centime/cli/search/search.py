@@ -38,10 +38,10 @@ def _search(
     as_json: Json = False,
     as_csv: Csv = False,
 ) -> None:
-    """Finds the pages in which words stand, best first.
+    """Finds pages that contain words, best first.
 
-    Pages are ordered by how well they match (BM25) times their importance. centime index makes the index that this
-    needs, and keeps it up to date. Case and accents do not matter. Quote a phrase for the shell too.
+    Pages are ordered by how well they match (BM25) times their importance. It needs an index: centime index builds and
+    updates it. Case and accents do not matter. Quote a phrase for the shell too.
 
     Examples:
 

@@ -64,7 +64,7 @@ def gather(address: str, token: bytes, folder: str, partition: int, to: Path, *,
                 try:
                     messages = line.exchange(CALL_SECONDS)
                 except EOFError as ended:
-                    raise CentimeError(f"{address}: the folder {folder} cannot be sent; is it there?") from ended
+                    raise CentimeError(f"{address}: the folder {folder} cannot be sent; does it exist?") from ended
                 for packed in messages:
                     message = _unpack(packed)
                     if isinstance(message, Tail):

@@ -347,7 +347,7 @@ class Node:
         """A folder of a crawl below that of this node; BadInput if it is elsewhere."""
         path = (self._folder / folder).resolve()
         if len(path.parts) < len(self._folder.parts) + 2 or not path.is_relative_to(self._folder):
-            raise BadInput(f"{folder} is no folder of a crawl on this node")
+            raise BadInput(f"{folder} is not the folder of a crawl on this node")
         return path
 
     def _join(self, now: float) -> None:

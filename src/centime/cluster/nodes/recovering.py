@@ -46,7 +46,7 @@ def recover(path: Path, head: str, token: bytes, crawl: str = "") -> About:
     if len(wanted) > 1:
         raise BadInput(f"{head}: its nodes have copies of several crawls; give --crawl, one of {', '.join(wanted)}")
     if wanted[0] in running:
-        raise BadInput(f"{head}: crawl {wanted[0]} runs; end it first, or use its own folder")
+        raise BadInput(f"{head}: crawl {wanted[0]} is running; stop it first, or use its own folder")
     about = newest[wanted[0]]
     incarnations = [one + INCARNATIONS if one else 0 for one in about.incarnations]
     make_folder(path)

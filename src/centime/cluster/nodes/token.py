@@ -39,7 +39,7 @@ def read_token(path: Path | None) -> bytes:
     if len(token) < LEAST_TOKEN_BYTES:
         raise BadInput(f"{file}: a token has at least {LEAST_TOKEN_BYTES} bytes, this one has {len(token)}")
     if file.stat().st_mode & 0o077:
-        raise BadInput(f"{file}: others may read the token; chmod 600 {file}")
+        raise BadInput(f"{file}: other users can read the token; run chmod 600 {file}")
     return token
 
 
@@ -83,7 +83,7 @@ def call(address: str, token: bytes, seconds: float) -> socket.socket:
         of_node, of_caller = _exactly(connection, NONCE_BYTES, address, until), new_nonce()
         connection.sendall(of_caller + proof(token, b"caller", of_node, of_caller))
         if not is_proof(token, b"node", of_node, of_caller, _exactly(connection, PROOF_BYTES, address, until)):
-            raise NotAdmitted(f"{address}: what answers there does not know the token of this cluster")
+            raise NotAdmitted(f"{address}: the process there does not have the token of this cluster")
     except BaseException:
         connection.close()
         raise
@@ -95,7 +95,7 @@ def split_address(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isdecimal() or int(port) > 65_535:
-        raise BadInput(f"{address!r} is no address of a node: give ADDRESS:PORT, such as 10.0.0.1:7400")
+        raise BadInput(f"{address!r} is not the address of a node: give ADDRESS:PORT, such as 10.0.0.1:7400")
     return host, int(port)
 
 
@@ -105,6 +105,6 @@ def _exactly(connection: socket.socket, size: int, address: str, until: float) -
         connection.settimeout(max(1e-3, until - monotonic()))
         received = connection.recv(size - len(data))
         if not received:
-            raise NotAdmitted(f"{address}: the node has hung up; is the token the same on both machines?")
+            raise NotAdmitted(f"{address}: the node closed the connection; is the token the same on both machines?")
         data += received
     return data

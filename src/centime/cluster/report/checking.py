@@ -68,7 +68,7 @@ def _check_channels(folders: list[Path], findings: Findings, *, running: bool) -
                 count += 1
                 if wrong := _trouble(theirs, ends[receiver], running=running):
                     findings.wrong("channels", f"from partition {sender} to {receiver}: {wrong}")
-        findings.holds("channels", "both ends agree on what was told, to the last unit", count, before)
+        findings.holds("channels", "both ends agree on the money sent, to the last unit", count, before)
     except CentimeError as trouble:
         findings.caught("channels", trouble)
     finally:
@@ -89,7 +89,7 @@ def _trouble(sender: Transfers, receiver: Transfers, *, running: bool) -> str:
     if back is not None and applied == out.number:
         mine, theirs = (out.chain, out.absolute, out.signed), (back.chain, back.absolute, back.signed)
         if mine != theirs:
-            return f"after batch {applied} the sender has told {mine}, and the receiver has applied {theirs}"
+            return f"after batch {applied} the sender has sent {mine}, and the receiver has applied {theirs}"
     return ""
 
 

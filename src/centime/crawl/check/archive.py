@@ -144,9 +144,9 @@ def check_imported(folder: Path, findings: Findings) -> None:
     lines = list(every_capture(folder))
     for name in sorted({capture.filename for capture in lines}):
         if not is_there(Path(name)):
-            findings.notes.append(f"{name}: this file, in which bodies were left when it was imported, is gone")
+            findings.notes.append(f"{name}: this imported file, which holds bodies of the crawl, is missing")
     if lines:
-        findings.holds("imported bodies", "lines of indexes say in which files bodies are", len(lines))
+        findings.holds("imported bodies", "lines of indexes name the files that hold bodies", len(lines))
 
 
 def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None, findings: Findings) -> bool:
@@ -167,7 +167,7 @@ def _is_right(folder: Path, path: Path, capture: Capture, member: Member | None,
         if found is None:
             raise DamagedFile(f"{path}: the record at byte {capture.offset} is damaged")
         if found[1] != capture:
-            raise DamagedFile(f"{path}: the record at byte {capture.offset} says another thing than its index")
+            raise DamagedFile(f"{path}: the record at byte {capture.offset} differs from its index")
         if capture.revisit:
             read_body(folder, capture)
     except (DamagedFile, OSError) as trouble:

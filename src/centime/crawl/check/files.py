@@ -131,7 +131,7 @@ def _check_mark(path: Path, findings: Findings) -> None:
     for _ in range(MARK_READS):  # a running crawl may be writing it
         trouble = mark_trouble(path)
         if not trouble:
-            findings.holds("journal", "marks of what was confirmed are whole", 2)
+            findings.holds("journal", "marks of confirmed frames are whole", 2)
             return
     findings.wrong("journal", trouble, path)
 

@@ -97,7 +97,7 @@ def _transfers(shard: ShardState) -> list[tuple[str, str, int, Callable[[], None
     transfers = shard.transfers
     if transfers is None:
         return []
-    what = "proxies of pages of other partitions: what was told and arrived is in the channels, to the last unit"
+    what = "proxies of pages of other partitions: the money sent and received is in the channels, to the last unit"
     return [("transfers", what, transfers.table.count, lambda: transfers.check(shard.pages.table.fingerprints))]
 
 

@@ -68,8 +68,8 @@ def check_subscription(subscription: Subscription) -> None:
     _check_text("the XPath", subscription.xpath)
     if not LEAST_EVERY <= subscription.every <= MOST_EVERY:
         raise BadSetting(
-            f"a subscription is delivered every second at most and every ten years at least, "
-            f"not every {subscription.every} s"
+            f"a subscription is delivered at most every second and at least every ten years, not every"
+            f" {subscription.every} s"
         )
     if not _DESTINATION(subscription.to) or "\0" in subscription.to:
         raise BadSetting(
@@ -86,7 +86,7 @@ def check_subscription(subscription: Subscription) -> None:
 
         wanted(subscription.words)
     if subscription.when and not subscription.condition:
-        raise BadSetting(f"{subscription.when.value!r} says when an XPath or words are told: give one of them")
+        raise BadSetting(f"{subscription.when.value!r} needs an XPath or words: give one of them")
 
 
 def check_content(command: Command) -> None:

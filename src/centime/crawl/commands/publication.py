@@ -131,7 +131,7 @@ def read_publication(
         add_feed(publication, websub, body)
     if not (words or files or indexnow or websub):
         raise BadInput(
-            "nothing is published: give URLs, sitemap:..., feed:..., -f FILE, --indexnow FILE or --websub FILE"
+            "nothing to publish: give URLs, sitemap:..., feed:..., -f FILE, --indexnow FILE or --websub FILE"
         )
     return publication
 

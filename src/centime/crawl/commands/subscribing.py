@@ -50,7 +50,7 @@ def subscription_to(
             raise BadSetting(f"cannot parse the command {place!r}: {error}") from error
         if operator := _shell_operator(place):
             raise BadSetting(
-                f"command: starts a program without a shell, so {operator} would be a word for {words[0]}; "
+                f"command: starts a program without a shell, so {operator} would be an argument of {words[0]}; "
                 f"give the shell itself: command:sh -c {shlex.quote(place)}"
             )
         found = shutil.which(words[0]) if words else None

@@ -38,7 +38,7 @@ class Examiner:
                     return unpack_examined(message)
             trouble = f"it takes more than {self._seconds:g} seconds"
         except (EOFError, OSError):
-            trouble = "it takes more memory than a document may, or ends the program that reads it"
+            trouble = "it takes more memory than a document may, or crashes the program that reads it"
         self.close()
         return Examined(task.url, State.GIVEN_UP, trouble)
 

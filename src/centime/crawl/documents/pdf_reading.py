@@ -74,7 +74,7 @@ def _reason(error: Exception) -> str:
     if (code := getattr(error, "err_code", None)) == _PASSWORD:
         return "it is encrypted, and needs a password"
     if code == _SECURITY:
-        return "it is encrypted in a way that PDFium does not know"
+        return "it is encrypted in a way that PDFium does not support"
     return f"it is broken ({error})"[:500]
 
 

@@ -13,7 +13,7 @@ _log = logging.getLogger("centime.damage")
 def log_damage(sentences: Iterable[str]) -> None:
     """Logs a warning for each damaged file that was not needed."""
     for sentence in sentences:
-        _log.warning("damaged, and not needed: %s; what it held was taken from elsewhere", sentence)
+        _log.warning("damaged, and not needed: %s; its content was restored from other files", sentence)
 
 
 def log_loss(sentences: Iterable[str]) -> None:

@@ -454,7 +454,7 @@ class Engine:
                 self._must_go_on(visit.detail)
             if visit.outcome is Outcome.LOST and visit.detail.startswith(LACKING) and not run.lacked:
                 run.lacked = True
-                run.notes.append(f"{visit.detail}; pages wait for their turn, and no server is blamed")
+                run.notes.append(f"{visit.detail}; pages wait, and no server is counted as failed")
             if visit.outcome not in NOT_ASKED:
                 run.visits += 1
                 run.read += visit.outcome == Outcome.READ

@@ -74,7 +74,7 @@ def open_writer(
                 if getattr(settings, name) != getattr(kept, name):
                     hint = HINTS.get(name, "")
                     raise BadSetting(
-                        f"{path}: the {name} of a crawl stays as it was begun: {getattr(kept, name)}{hint}"
+                        f"{path}: the {name} of a crawl cannot change after its start: {getattr(kept, name)}{hint}"
                     )
             known = set(settings.seeds)
             merged = [*settings.seeds, *(url for url in urls if url not in known)]

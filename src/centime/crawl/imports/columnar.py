@@ -30,7 +30,7 @@ class ColumnarSource:
         try:
             file = parquet.ParquetFile(path)
         except (arrow().ArrowException, OSError, ValueError) as wrong:
-            raise BadInput(f"{path}: this is no whole Parquet file: {wrong}") from wrong
+            raise BadInput(f"{path}: this is not a complete Parquet file: {wrong}") from wrong
         names = file.schema_arrow.names
         if "url" not in names or "fetch_time" not in names:
             raise BadInput(f"{path}: its columns are {', '.join(names[:20])}; url and fetch_time are needed")

@@ -96,7 +96,7 @@ def _format_of(path: Path) -> str:
         return "warc"
     if packed.startswith(ZSTANDARD) and not head:  # no other format is packed with it; its reader says why
         return "warc"
-    what = "its format is not recognised" if head else "nothing can be unpacked from its beginning"
+    what = "its format is not recognised" if head else "its beginning cannot be decompressed"
     raise BadInput(f"{path}: {what}; --from says its format: {', '.join(FORMATS)}")
 
 

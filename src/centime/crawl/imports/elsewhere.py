@@ -101,8 +101,8 @@ def read_elsewhere(capture: Capture) -> tuple[bytes, str]:
             body, content_type = _of_record(file, size, capture)
     if _digest(body[: capture.length]) != capture.digest:
         raise FileGone(
-            f"{path}: the body of {capture.url} that was imported from byte {capture.offset} of this file is not there "
-            "any more: the file was replaced or damaged"
+            f"{path}: the body of {capture.url} that was imported from byte {capture.offset} of this file is"
+            f" missing: the file was replaced or damaged"
         )
     return body[: capture.length], content_type
 

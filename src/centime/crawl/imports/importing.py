@@ -85,7 +85,7 @@ class Importer:
     def __init__(self, opened: CrawlWriter, *, keep: Keep = "none") -> None:
         settings = opened.settings
         if settings.partitions > 1:
-            raise BadInput(f"{opened.folder.path}: a crawl of several partitions takes no imports")
+            raise BadInput(f"{opened.folder.path}: a crawl in partitions does not support imports")
         now = opened.clock()
         self.report = ImportReport()
         self._opened, self._shard = opened, opened.shard

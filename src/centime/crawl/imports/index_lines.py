@@ -71,7 +71,7 @@ def _finding(line: bytes, columns: list[str]) -> Item:
         try:
             found = _decode(block)
         except NotJson as wrong:
-            return Trouble(f"a line is no valid CDXJ ({wrong}): {text[:80]!r}")
+            return Trouble(f"a line is not valid CDXJ ({wrong}): {text[:80]!r}")
         return _made(found.url, timestamp, found.mime, str(found.status), found.digest, str(found.length))
     fields = text.split(" ")
     names = columns or USUAL.get(len(fields), "").split()

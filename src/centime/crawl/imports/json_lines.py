@@ -59,9 +59,9 @@ class JsonSource:
         try:
             item = _decode(line)
         except NotJson as wrong:
-            return Trouble(f"a line is no valid JSON ({wrong}): {line[:80].decode(errors='replace')!r}")
+            return Trouble(f"a line is not valid JSON ({wrong}): {line[:80].decode(errors='replace')!r}")
         if not isinstance(item, dict):
-            return Trouble(f"a line is no object: {line[:80].decode(errors='replace')!r}")
+            return Trouble(f"a line is not an object: {line[:80].decode(errors='replace')!r}")
         url = _first(item, "url")
         if not isinstance(url, str):
             return Trouble(f"an item has no url: {line[:80].decode(errors='replace')!r}")

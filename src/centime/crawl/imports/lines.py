@@ -46,7 +46,10 @@ class Lines:
             if rest and not skipping:
                 yield at + len(rest), rest.removesuffix(b"\r")
         except (zlib.error, EOFError) as wrong:
-            yield at, Trouble(f"the file is damaged or cut: what follows byte {self.at} cannot be unpacked: {wrong}")
+            yield (
+                at,
+                Trouble(f"the file is damaged or cut: what follows byte {self.at} cannot be decompressed: {wrong}"),
+            )
 
     def _pieces(self) -> Iterator[bytes]:
         """The unpacked bytes, in pieces of bounded size."""

@@ -28,7 +28,7 @@ class SitemapSource:
         if sitemap.trouble:
             yield 0, Trouble(sitemap.trouble)
         if sitemap.is_index:
-            yield 0, Trouble("this is an index of sitemaps; the sitemaps that it names are to be imported themselves")
+            yield 0, Trouble("this is an index of sitemaps; import the sitemaps that it names instead")
             return
         for number, entry in enumerate(sitemap.entries, 1):
             period = CHANGE_FREQUENCIES.get(entry.frequency, 0.0)

@@ -29,9 +29,11 @@ class WaczSource:
         self._zip = ZipEntries(path)
         entries = [one for one in self._zip.all if one.filename.lower().endswith(WARC_ENDINGS)]
         if not entries and self._zip.trouble:
-            raise BadInput(f"{path}: this is no whole zip file, and no WARC file begins in it: {self._zip.trouble}")
+            raise BadInput(
+                f"{path}: this is not a complete zip file, and no WARC file begins in it: {self._zip.trouble}"
+            )
         if not entries:
-            raise BadInput(f"{path}: this zip file has no WARC files in it, as a WACZ file has")
+            raise BadInput(f"{path}: this zip file has no WARC files in it, so it is not a WACZ file")
         self._entries = sorted(entries, key=lambda entry: entry.filename)
         self.size = sum(entry.file_size for entry in self._entries)
         self._before = 0

@@ -140,7 +140,7 @@ class WarcRecords:
                 yield (end if ended and number == len(records) else at), record._replace(at=at)
             if stream.eof:
                 if not ended:
-                    raise _Lies("its length is another than its head says")
+                    raise _Lies("its length differs from its header")
                 yield end, None
                 return
             rest = rest[used:]
@@ -202,7 +202,7 @@ class WarcRecords:
                 content = self._bytes(begin, length + len(_END))
                 behind = self._bytes(begin + length + len(_END), 16)
                 if content[length:] != _END or (behind.strip(b"\r\n\0") and not behind.lstrip().startswith(b"WARC/")):
-                    raise _Lies("its length is another than its head says")
+                    raise _Lies("its length differs from its header")
                 end = begin + length + len(_END)
                 yield end, WarcRecord(head, content[:length], at)
                 at = end
@@ -239,11 +239,11 @@ def _head_in(data: bytes) -> tuple[bytes, int]:
     """The head of the record with which the data begin, and the length of its content."""
     end = data.find(_END, 0, LONGEST_HEAD)
     if not data.startswith(b"WARC/") or end < 0:
-        raise _Lies("it does not begin with the head of a record")
+        raise _Lies("it does not begin with the header of a record")
     head = data[:end]
     length = _LENGTH.search(head)
     if length is None:
-        raise _Lies("its head has no length")
+        raise _Lies("its header has no length")
     return head, int(length[1])
 
 
@@ -270,7 +270,7 @@ def _records_in(data: bytes, *, last: bool) -> tuple[list[WarcRecord], int]:
         if len(rest) < end + len(_END):
             break
         if rest[end : end + len(_END)] != _END:
-            raise _Lies("its length is another than its head says")
+            raise _Lies("its length differs from its header")
         if not last and len(rest) == end + len(_END):
             break
         records.append(WarcRecord(head, rest[begin:end]))

@@ -86,7 +86,7 @@ def finding_of_metadata(content: bytes) -> Item:
     try:
         envelope = _decode(content).envelope
     except NotJson as wrong:
-        return Trouble(f"the metadata of a response are no valid JSON: {wrong}")
+        return Trouble(f"the metadata of a response are not valid JSON: {wrong}")
     response, head = envelope.payload.response, envelope.head
     if response is None or not head.url.startswith(("http://", "https://")):
         return None

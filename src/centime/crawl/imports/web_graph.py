@@ -47,7 +47,7 @@ class WebGraphSource:
                 if found is not None:
                     yield int(found[1]), int(found[2]), end
                 elif isinstance(line, Trouble) or line.strip():
-                    what = line if isinstance(line, Trouble) else Trouble(f"a line is no edge: {line[:60]!r}")
+                    what = line if isinstance(line, Trouble) else Trouble(f"a line is not an edge: {line[:60]!r}")
                     wrong.append((end, what))
 
         for source, edges in groupby(links(), key=lambda edge: edge[0]):

@@ -64,7 +64,7 @@ class EntryFile:
         if begin == self._summed:
             self._sum, self._summed = zlib.crc32(data, self._sum), begin + len(data)
             if left and not self.trouble and self._checksum not in (None, self._sum):
-                self.trouble = "has another checksum than the zip file says: some of it is damaged"
+                self.trouble = "differs from its checksum in the zip file: some of it is damaged"
         return data
 
 

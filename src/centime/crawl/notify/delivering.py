@@ -139,7 +139,7 @@ def unfit(path: str, crawl: str) -> str:
     """
     place = Path(os.path.realpath(path))  # Path.resolve raises at links that lead to each other
     if crawl and place.is_relative_to(os.path.realpath(crawl)):
-        return f"{path} lies in the crawl's own folder"
+        return f"{path} is inside the crawl's own folder"
     if place.is_dir():
         return f"{path} is a folder"
     return f"{path} is not a file" if place.exists() and not place.is_file() else ""
@@ -223,7 +223,7 @@ async def _run(words: list[str], body: bytes, seconds: float) -> str:
         if not code:
             return ""
         operator = next((word for word in words if word in OPERATORS), "")
-        hint = f"; it was started without a shell, so {operator} was a word for it" if operator else ""
+        hint = f"; it was started without a shell, so {operator} was an argument of it" if operator else ""
         return f"{words[0]} ended with code {code}{_last_line(said)}{hint}"
 
 

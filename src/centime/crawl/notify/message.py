@@ -49,9 +49,9 @@ def message_of(facts: dict[str, Any]) -> tuple[str, str]:
 def volatile_sentence(selectors: list[str]) -> str:
     """A sentence for people: what a `volatile` change means, and what to do about it."""
     if not selectors:
-        return "what differs changes so often that it is not told as a change; --select css:SELECTOR tells it"
+        return "the difference changes so often that it is not reported as a change; --select css:SELECTOR reports it"
     options = " ".join(f"--select {shlex.quote(one)}" for one in selectors)
-    return f"this changes so often that it is not told as a change any more; {options} tells every change of it"
+    return f"this changes so often that it is no longer reported as a change; {options} reports every change of it"
 
 
 def _line(text: str) -> str:
@@ -73,7 +73,7 @@ def send(to: str, facts: dict[str, Any]) -> str:
     if not service:
         return "Apprise does not know this service"
     title, body = message_of(facts)
-    return "" if service.notify(title=title, body=body) else "the service did not take the message"
+    return "" if service.notify(title=title, body=body) else "the service did not accept the message"
 
 
 def _service(url: str) -> Any:

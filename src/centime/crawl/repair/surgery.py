@@ -31,7 +31,7 @@ MOST_PAYMENTS = 1 << 40
 def rebuild_ledger(shard: ShardState, lost: Sequence[PageId], error: float) -> None:
     """Rebuilds the ledger from the remaining rows, and pays debts down to an error."""
     if shard.transfers is not None:
-        raise DamagedFile("money of a partition that is lost here is known to its replica alone: restore it from there")
+        raise DamagedFile("only the replica of a partition still has money that is lost here: restore it from there")
     if isinstance(shard.ledger, ExactLedger):
         was_read = shard.ledger.read().copy()
         was_read[np.asarray(lost, dtype=np.int64)] = False

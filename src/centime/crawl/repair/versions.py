@@ -53,7 +53,7 @@ def repair_versions(
         elif lost:
             report.lost.append(f"{path}: at least {lost} versions; {findings.problems[0].what}")
         elif leaves.unread:
-            report.lost.append(f"{path}: perhaps versions of which nothing is left; the next visits store pages again")
+            report.lost.append(f"{path}: perhaps versions that left no trace; the next visits store pages again")
         if write:
             _put_in_place(folder, fresh, damaged)
     finally:

@@ -110,7 +110,7 @@ def wanted_counts(opened: CrawlState, now: float) -> Facts:
 def _kept(opened: CrawlState) -> Interest:
     if opened.shard.interest is None:
         raise BadInput(
-            f"{opened.folder.path}: this crawl wants no page more than others, so there is no interest; start it with "
+            f"{opened.folder.path}: this crawl looks for no particular pages, so there is no interest; start it with "
             "--want, as in --want xml, or set it: centime set DIR want=xml"
         )
     return opened.shard.interest

@@ -134,7 +134,7 @@ def next_visit(
         failures = last.failures if last else 0
         when = moment(float(again["times"][again["pages"] == page][0]))
         if last is not None and last.outcome is Outcome.DISALLOWED:
-            return {"next": when, "why": "robots.txt disallows it; the crawl looks then whether it still does"}
+            return {"next": when, "why": "robots.txt disallows it; the crawl checks then whether it still does"}
         return {
             "next": when,
             "why": f"it failed {failures} {'time' if failures == 1 else 'times'} in a row and is retried then",
@@ -157,7 +157,7 @@ def _not_waiting(opened: CrawlState, last: Record | None, due: str) -> Facts:
     after = opened.settings.refresh_after
     if due and opened.settings.continuous:
         never = "it changes too often, or is too unimportant, for the budget: no age makes a read worth its cost"
-        early = "by then it is not worth its cost: the crawl looks whether it changes less often than it seems to"
+        early = "by then it is not worth its cost: the crawl checks whether it changes less often than estimated"
         worth = early if is_early(opened, last.page) else "a read will then be worth its cost"
         return {"next": due, "why": never if due == "never" else worth}
     if PageKind.HTML <= last.kind <= PageKind.OTHER:

@@ -42,8 +42,8 @@ def top_rising(opened: CrawlState, count: int, importance: Vector, *, site: bool
     then = read_milestone(opened.folder.path, now - since, now - LEAST_SECONDS)
     if then is None:
         raise BadInput(
-            f"{opened.folder.path}: there is no earlier importance to compare with; a crawl keeps it when it ends and "
-            f"from time to time while it runs, and has to visit pages after that"
+            f"{opened.folder.path}: there is no earlier importance to compare with; a crawl stores it when it"
+            f" ends and periodically while it runs, and has to visit pages after that"
         )
     before = np.zeros(len(importance))
     known = min(len(before), len(then.importance))

@@ -30,7 +30,7 @@ from centime.model.errors import BadInput, BadSetting
 from centime.rank.scores import Vector
 
 FEWEST_MARKED = 20  # sites, for a model
-FEWEST_OTHERS = FOLDS  # sites with another mark than the commonest one
+FEWEST_OTHERS = FOLDS  # sites with another mark than the most common one
 RECALLS = tuple(step / 10 for step in range(1, 11))
 MOST_DISAGREEMENTS = 10
 REASONS = 3
@@ -165,8 +165,8 @@ def _judged(
     facts: Facts = {"to_keep_by_judges": int(kept.sum())}
     if not can_fit:
         facts["proposed_by"] = (
-            f"marks alone: a model needs {FEWEST_MARKED} marked sites, {FEWEST_OTHERS} of them with another mark than "
-            f"the commonest one"
+            f"marks alone: a model needs {FEWEST_MARKED} marked sites, {FEWEST_OTHERS} of them with another mark"
+            f" than the most common one"
         )
         return facts, tables | {"predictions": rows}, None
     seen = cross_validated(criteria, reference, folds, step)

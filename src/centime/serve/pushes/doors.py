@@ -92,17 +92,19 @@ class CrawlDoors:
     async def webhook(self, body: bytes, headers: Mapping[str, str]) -> Taken:
         """A push of whoever knows the secret."""
         if self.doors.webhook is None:
-            return 404, {"error": "This door is closed."}
+            return 404, {"error": "This endpoint is closed."}
         stamp = headers.get("x-centime-time", "")
         if not re.fullmatch(r"\d{1,12}", stamp) or abs(self._clock() - int(stamp)) > CLOCK_SECONDS:
-            raise NotSigned("X-Centime-Time is not the time in seconds, or too far from that of this machine")
+            raise NotSigned(
+                "X-Centime-Time is not the time in seconds, or differs too much from the clock of this machine"
+            )
         secret = self.doors.webhook.secret.encode()
         try:
             verify("the push", stamp.encode() + b"." + body, headers.get("x-centime-signature", ""), secret)
         except BadInput as trouble:
             raise NotSigned(str(trouble)) from trouble
         if self._is_known(stamp.encode() + body):
-            return 409, {"error": "This push was taken already."}
+            return 409, {"error": "This push was accepted already."}
         try:
             form = read_form(body)
             urls, publisher = form["urls"], form.get("publisher", "webhook")
@@ -122,7 +124,7 @@ class CrawlDoors:
     async def ping(self, sitemap: str) -> Taken:
         """A sitemap that has changed."""
         if self.doors.ping is None:
-            return 404, {"error": "This door is closed."}
+            return 404, {"error": "This endpoint is closed."}
         publication = await self._publication()
         publication.add(sitemap, source="sitemap")
         name = next(iter(publication.sitemaps), "")
@@ -133,7 +135,7 @@ class CrawlDoors:
     async def indexnow(self, body: bytes) -> Taken:
         """An IndexNow request."""
         if self.doors.indexnow is None:
-            return 404, {"error": "This door is closed."}
+            return 404, {"error": "This endpoint is closed."}
         publication = await self._publication()
         add_indexnow(publication, "the request", body)
         form = read_form(body)
@@ -173,7 +175,7 @@ class CrawlDoors:
                     is_done = False
                     if one.key_url not in told:
                         told.add(one.key_url)
-                        _log.warning("a push that waits for its key waits longer: %s", trouble)
+                        _log.warning("a push still waits for its key: %s", trouble)
                 if not is_done and self._clock() < one.until:
                     left.append(one)
             self._waiting = left
@@ -218,7 +220,7 @@ class CrawlDoors:
         """A feed that a hub pushes; one that is not signed right is ignored."""
         wanted = self.topics.get(name)
         if wanted is None:
-            return 410, {"error": "This subscription is not wanted any more."}
+            return 410, {"error": "This subscription is no longer wanted."}
         try:
             verify("the push", body, headers.get("x-hub-signature", ""), wanted.secret.encode())
         except BadInput:

@@ -62,7 +62,7 @@ def read_doors(path: Path, crawls: frozenset[str]) -> dict[str, Doors]:
         for one in doors.websub.values():
             secrets.append(one.secret)
             if one.hub and not one.callback:
-                raise BadInput(f"{path}: a hub needs to know the callback: how it reaches this server")
+                raise BadInput(f"{path}: a hub needs --callback, the URL at which it reaches this server")
         if any(len(secret) < LEAST_SECRET for secret in secrets):
             raise BadInput(f"{path}: a secret of {name} is shorter than {LEAST_SECRET} characters")
     return found

@@ -78,7 +78,7 @@ def _by_time(glance: Glance, found: list[Changes], wanted: ChangesWanted) -> tup
     """The newest changes. A cursor has the place of the last one that was listed in each part."""
     places = unpacked_cursor(wanted.cursor, list[int]) if wanted.cursor else []
     if wanted.cursor and len(places) != len(found):
-        raise BadInput("the cursor is not one that this list gave")
+        raise BadInput("the cursor does not belong to this list")
     for part, last in enumerate(places):
         end = int(np.searchsorted(found[part].at, last))
         found[part] = Changes(found[part].at[:end], found[part].before[:end], found[part].kind[:end])

@@ -103,7 +103,7 @@ def _wrong(glance: Glance, is_running: bool) -> list[str]:
     """What a person should look at, one sentence each."""
     sentences = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in told_missing(glance.path)]
     if glance.settings.continuous and not is_running:
-        sentences.append("The crawl is to refresh its pages, but no process runs it.")
+        sentences.append("The crawl is set to refresh its pages, but no process runs it.")
     visits = sum(glance.statistics["outcomes"].values())
     failed = sum(glance.statistics["errors"].values())
     if visits and failed > FAILING_SHARE * visits:
@@ -148,7 +148,7 @@ def _missing(glance: Glance, reader: CrawlReader) -> list[str]:
     folder, settings = reader.folder, reader.settings
     parts = (*ALWAYS, "versions") if settings.keep == "versions" and glance.statistics["read"] else ALWAYS
     gone = [part for part in parts if not (folder.path / part).is_dir()]
-    sentences = [f"The folder {folder.path / part} is missing: what was in it is lost or elsewhere." for part in gone]
+    sentences = [f"The folder {folder.path / part} is missing: its contents are lost or elsewhere." for part in gone]
     if settings.keeps_index() and glance.statistics["read"] and not folder.index.exists():
         sentences.append(f"The index of the pages is missing: centime index {folder.path} makes it again.")
     return sentences
@@ -168,7 +168,7 @@ def figure_list(glance: Glance, wanted: FiguresWanted) -> Report:
 OVERVIEW = Resource(
     name="overview",
     title="Overview",
-    summary="How the crawl is now, and how it came to this.",
+    summary="The state of the crawl and its history.",
     parameters=OverviewWanted,
     report=overview,
 )

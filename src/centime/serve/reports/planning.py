@@ -37,7 +37,7 @@ def planning(glance: Glance, wanted: PlanWanted) -> Report:
         if not curve.points[0].budget <= other <= curve.points[-1].budget:
             raise BadInput(
                 f"the curve reaches from {curve.points[0].budget * DAY:.4g} to {curve.points[-1].budget * DAY:.4g} "
-                f"{curve.unit} a day; centime plan --budget foretells others"
+                f"{curve.unit} a day; centime plan --budget predicts others"
             )
     rows = [curve.row("present", present, wanted.days), curve.row("10 % more", MORE * present, wanted.days)]
     if other != present:

@@ -30,7 +30,7 @@ def search(glance: Glance, wanted: SearchWanted) -> Report:
 SEARCH = Resource(
     name="search",
     title="Search",
-    summary="Pages in which all words stand, by BM25 times importance.",
+    summary="Pages that contain all words, by BM25 times importance.",
     parameters=SearchWanted,
     report=search,
     columns=("url", "title", "score", "importance", "kind", "language", "time", "snippet", "marks"),

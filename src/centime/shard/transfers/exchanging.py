@@ -35,7 +35,7 @@ from centime.store.record import NO_PAGE
 def transfers_of(state: ShardState) -> Transfers:
     """The transfers of a partition; TransferBroken if this is a crawl of its own."""
     if state.transfers is None:
-        raise TransferBroken("this crawl is no partition of a cluster: it has no transfers")
+        raise TransferBroken("this crawl is not a partition of a cluster: it has no transfers")
     return state.transfers
 
 
@@ -72,7 +72,7 @@ def must_fit(state: ShardState, frame: Received) -> None:
         raise TransferBroken(f"{where} came after batch {channel.number}")
     batch = unpack_batch(frame.batch)
     if batch.chain != channel.chain:
-        raise TransferBroken(f"{where} does not follow the batches before it: its sender has another past")
+        raise TransferBroken(f"{where} does not follow the batches before it: its sender has a different history")
     unpack_entries(batch.entries, channel.pages.count + len(batch.names))
     urls = [name.url for name in batch.names] + [one.url for one in batch.needed]
     strange = np.flatnonzero(~transfers.is_own(fingerprints_of(urls)))
