@@ -285,7 +285,7 @@ def test_a_place_is_the_same_wherever_the_crawl_is_started(
         (["x", "--words", "-tea", "--to", "file:x"], "says only what must not be there"),
         (["x", "--words", "tea " * 300, "--to", "file:x"], "the words have at most 1000 characters"),
         (["x", "--words", "tea", "--when", "always", "--to", "file:x"], "--when is appears or vanishes, not 'always'"),
-        (["x", "--when", "appears", "--to", "file:x"], "'appears' says when an XPath or words are told"),
+        (["x", "--when", "appears", "--to", "file:x"], "'appears' needs an XPath or words"),
         (["x", "--xpath", "//a", "--when", "appears", "--to", "file:x"], "stores none; centime crawl"),
         (["--remove", "nobody"], "no subscription has the name 'nobody'; existing names: none"),
     ],

@@ -42,7 +42,7 @@ def test_a_message_says_what_is_not_told_any_more_and_how_to_hear_of_it() -> Non
     places = [{"select": "css:p.price", "old": "7 euro", "new": "8 euro"}]
     _, text = message_of({"changes": [change(change="volatile", places=places)]})
     assert text.splitlines()[-1].endswith(
-        "not told as a change any more; --select css:p.price tells every change of it"
+        "no longer reported as a change; --select css:p.price reports every change of it"
     )
     _, text = message_of({"changes": [change(change="volatile", places=[])]})
     assert "--select css:SELECTOR" in text
