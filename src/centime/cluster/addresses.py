@@ -1,11 +1,11 @@
 """Who may contact an address, and when: hosts of several partitions may share it.
 
-    alone       one fetcher has an address for TERM seconds, and again as long as nobody else asks
+    alone       one fetcher has an address for TERM seconds, renewed as long as no other requests it
     shared      fetchers have it in turn, SHARED_TERM seconds each, a GAP apart: clocks of machines differ a little
 
-Leases end by time, so nobody need give one back, and whoever dies with one keeps the address for a moment only. They
-are kept in memory: a coordinator that is started again grants none before those of the one before have ended. A term
-is at least twice the delay of its address: requests must fit into it (`fetch/address_leases.py`).
+Leases expire, so none is given back, and a fetcher that dies blocks its addresses only for a moment. They are kept in
+memory: a restarted coordinator grants none before the leases of its predecessor have expired. A term is at least twice
+the delay of its address: requests must fit into it (`fetch/address_leases.py`).
 """
 
 from centime.fetch.address_leases import AddressLease
@@ -26,9 +26,9 @@ class AddressDesk:
         self._last: dict[str, tuple[Holder | None, AddressLease]] = {}  # the last lease of each address
 
     def grant(self, holder: Holder, address: str, delay: float, now: float) -> AddressLease:
-        """A lease for a fetcher that asks."""
+        """A lease for the fetcher that requests one."""
         before, last = self._last.get(address, (None, AddressLease(0.0, self._free_from - GAP)))
-        if before == holder and last.end > now:  # it goes on, and nobody else waits
+        if before == holder and last.end > now:  # it is renewed: no other fetcher waits
             lease = AddressLease(last.start, max(last.end, max(now, last.start) + _term(TERM, delay)))
         elif last.end + GAP <= now:
             lease = AddressLease(now, now + _term(TERM, delay))

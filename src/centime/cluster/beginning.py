@@ -1,4 +1,4 @@
-"""Prepares a run of a crawl in partitions: its folder, the options of this run, and what of them is divided."""
+"""Prepares a run of a crawl in partitions: its folder, the options of this run, and those that are divided."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -60,7 +60,7 @@ def cluster_run(
     if fresh and not seeds:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")
     if fresh:
-        _settings(None, given, partitions or USUAL_PARTITIONS, where)  # refuses before anything is written
+        _settings(None, given, partitions or USUAL_PARTITIONS, where)  # refuses bad options before anything is written
         _refuse_replicas(replicas or 0, cluster or USUAL_CLUSTER)
     with open_cluster(path, partitions, USUAL_PARTITIONS, clock()) as folder:
         about = folder.about
@@ -87,7 +87,7 @@ def cluster_run(
 def _places(
     folder: ClusterFolder, cluster: str, replicas: int, token_file: Path | None, clock: RunClock
 ) -> tuple[Hosting, Placement]:
-    """The nodes of a run, and which of them has what."""
+    """The nodes of a run, and the placement of partitions and copies."""
     about, nodes = folder.about, nodes_of(cluster)
     if nodes is not None:
         return LocalNodes(folder.path, nodes), FixedPlacement(about.partitions, nodes, replicas=replicas)
@@ -121,7 +121,7 @@ def _words(seeds: Sequence[str]) -> list[str]:
 
 
 def _refuse_other_place(path: Path, about: About, cluster: str) -> None:
-    """BadInput if the partitions of a crawl are elsewhere than this run would look for them."""
+    """Raises BadInput if the partitions of a crawl are not where this run would look for them."""
     is_here = nodes_of(cluster) is not None
     if is_here and about.homes:
         raise BadInput(f"{path}: its partitions are on other machines; give --cluster with the address of their head")

@@ -1,11 +1,11 @@
 """The budgets of a crawl in partitions: pages and bytes per second of all together, of which each partition has a part.
 
-    shares      by its pages if the crawl keeps them fresh, otherwise the same for each that has pages to fetch
+    shares      by its pages if the crawl keeps them fresh, otherwise equal for all that have pages to fetch
     idle ones   have IDLE_SHARE of the budget together: they cannot spend it, but begin at once when a page comes
     when        every SECONDS, and soon after a partition runs out of pages or gets some again
 
-A partition is ordered its share in every round until it answers that it has it (`division.py`: never more than the
-total together). A new total changes all shares by the same factor.
+The coordinator sends a partition its share in every round until the partition confirms it (`division.py`: never more
+than the total together). A new total changes all shares by the same factor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ IDLE_SHARE = 0.01
 
 
 class Budgets:
-    """All totals, and who has how much of them."""
+    """All totals, and the share of each partition."""
 
     def __init__(self, totals: Mapping[str, float | None], partitions: int) -> None:
         self._partitions = partitions
@@ -32,7 +32,7 @@ class Budgets:
         self.change(totals)
 
     def change(self, totals: Mapping[str, float | None]) -> None:
-        """Goes by new totals; None lifts a limit."""
+        """Applies new totals; None lifts a limit."""
         for name in BUDGETS:
             if name not in totals:
                 continue
@@ -45,7 +45,7 @@ class Budgets:
                 division.resize(total)
 
     def shares(self, partition: int) -> dict[str, float]:
-        """What a partition has when its process begins."""
+        """The shares of a partition when its process begins."""
         return {name: division.ordered[partition] for name, division in self._divisions.items()}
 
     def orders(self, partition: int, has: Mapping[str, float | None] | None) -> dict[str, float | None]:
@@ -54,13 +54,14 @@ class Budgets:
         return {name: share for name, share in wanted.items() if has is None or has[name] != share}
 
     def confirm(self, partition: int, has: Mapping[str, float | None]) -> None:
-        """Says what a partition has from now on."""
+        """Records the shares that a partition has from now on."""
         for name, division in self._divisions.items():
             share = has[name]
             division.confirm(partition, float("inf") if share is None else share)
 
     def divide(self, standings: Sequence[Standing], now: float) -> None:
-        """Divides all totals, by other weights if it is time; what others had to give back first is given now."""
+        """Divides all totals, by other weights if it is time; shares that others have given back meanwhile are assigned
+        now."""
         busy = [not one.nothing_left for one in standings]
         refreshes = any(one.refreshes for one in standings)
         if now - self._at >= (SECONDS if refreshes or busy == self._busy else SOON):

@@ -1,14 +1,14 @@
-"""Runs all partitions of a crawl as processes of one or many machines, and decides what only all together can know.
+"""Runs all partitions of a crawl as processes of one or many machines, and makes the decisions that need the state of
+all partitions.
 
-    rounds      every partition is asked how it stands; when all have answered, the next round can begin
-    the end     nothing is left when, in two rounds that follow each other, every partition has no page to fetch, all
-                batches that were closed were applied, and no number has changed (Mattern's four counters): whatever
-                could have made one of them busy again would have been a batch on its way
-    limits      pages and budgets are divided by `division.py`, and never exceeded by all together (`budgets.py`)
-    commands    of people go to the partitions that they concern (`post.py`)
-    debts       after the last page partitions pay and send until the certificate of all reports is small enough
+    rounds      every partition is asked for its state; when all have answered, the next round can begin
+    the end     nothing is left when, in two rounds that follow each other, no partition has a page to fetch, all closed
+    batches were applied, and no number has changed (Mattern's four counters): only a batch in flight could make a
+    partition busy again limits      pages and budgets are divided by `division.py`, and never exceeded by all together
+    (`budgets.py`) commands    of people go to the partitions that they concern (`post.py`) debts       after the last
+    page partitions pay and send until the certificate of all reports is small enough
 
-It keeps nothing but `cluster.json`. If this process dies, all partitions do (`hub.py`).
+Its only file is `cluster.json`. If this process dies, all partitions do (`hub.py`).
 
 Over 400 lines: a run is one sequence of rounds over the same facts, and what ends it is decided in one place.
 """
@@ -123,7 +123,7 @@ class Coordinator:
         return self.run_facts.ending
 
     def stop(self, *_: object) -> None:
-        """Asks the run to end; a second call ends it without waiting for pages under way."""
+        """Ends the run; a second call ends it without waiting for pages under way."""
         self._stop += 1
 
     def now(self) -> float:
@@ -132,7 +132,7 @@ class Coordinator:
 
     @property
     def has_facts(self) -> bool:
-        """Whether a partition has told its facts yet; before that there are no statistics."""
+        """Whether a partition has reported its facts; before that there are no statistics."""
         return any(member.last is not None for member in self.members)
 
     def statistics(self, now: float) -> dict[str, Any]:
@@ -154,8 +154,8 @@ class Coordinator:
 
     @property
     def bytes_between_nodes(self) -> Mapping[str, int]:
-        """The bytes of messages between processes of different nodes: batches with their acknowledgements, what
-        journals grow by for their replicas, stored bodies, and copies that make a replica the same again.
+        """The bytes of messages between processes of different nodes: batches with their acknowledgements, new journal
+        frames for replicas, stored bodies, and files that bring a replica up to date.
         """
         return self._hub.between_nodes
 
@@ -170,7 +170,7 @@ class Coordinator:
         return [keeper.process.pid for keeper in self._hub.keepers.values()]
 
     def standing_of(self, partition: int) -> Standing | None:
-        """What a partition has said of itself last; None if it has said nothing yet."""
+        """The last state that a partition has reported; None if it has reported none yet."""
         return self.members[partition].standing
 
     @property
@@ -180,7 +180,7 @@ class Coordinator:
 
     @property
     def members(self) -> list[Member]:
-        """The processes of all partitions, and what they have said last."""
+        """The processes of all partitions, with their last reports."""
         return self._hub.members
 
     def _begin(self, partition: int) -> Begin:
@@ -227,7 +227,7 @@ class Coordinator:
                 self._taken_over(before)
                 standing = before.standing or before.last
                 self._visits_before[member.partition] += standing.used if standing is not None else 0
-                # until the folder says it: visits since the last round are in it
+                # until it is read from the folder, which includes the visits since the last round
                 self._visits_of_others[member.partition] += standing.visits if standing is not None else 0
                 if self.run_facts.ending:
                     member.order(Stop(self.run_facts.ending))
@@ -235,14 +235,14 @@ class Coordinator:
                     member.order(Close())
 
     def _taken_over(self, before: Member) -> None:
-        """Notes that another process has the partition of one."""
+        """Notes that another process has taken over a partition."""
         why = before.why_lost or self._takeovers.get(before.partition, (0.0, "it moved to another node"))[1]
         self._takeovers[before.partition] = (self._clock(), why)
         facts = {"crawl": self._folder.path.name, "partition": before.partition, "why": why}
         _log.info("a partition was taken over", extra={"facts": facts})
 
     def _fail(self, member: Member, kind: str, sentence: str) -> None:
-        """Ends the run because a partition cannot go on; the others end in good order."""
+        """Ends the run because a partition cannot continue; the others end in good order."""
         if self._failure is None:
             folder = self._folder.folder_of(member.partition)
             known = getattr(errors, kind, CentimeError)
@@ -282,7 +282,7 @@ class Coordinator:
         elif self._stop > 1 or (self._stop and self._closing and self.run_facts.ending != STOPPED):
             self._hurry()
         elif self._stop and self.run_facts.ending != STOPPED:
-            self._close()  # the pages are read; whoever stops it then does not want to wait for debts
+            self._close()  # the pages are read; a person who stops it now does not want to wait for debts
         if self._stopped_at and now - self._stopped_at > SILENCE_SECONDS:
             raise CentimeError(f"{self._folder.path}: a partition does not stop; the same command continues the crawl")
         running = [member for member in self.members if member.ended is None]
@@ -310,7 +310,7 @@ class Coordinator:
             self._ask(member, full=full)
 
     def _ask(self, member: Member, *, full: bool) -> None:
-        """Asks a partition how it stands in this round."""
+        """Asks a partition for its state in this round."""
         before = member.standing
         member.order(
             Round(
@@ -354,7 +354,7 @@ class Coordinator:
         self._budgets.divide(standings, now)
 
     def _nothing_left(self, reasons: list[str]) -> str:
-        """Why no partition has a page to fetch: of their reasons, the one that says most about what remains."""
+        """Why no partition has a page to fetch: the most informative of their reasons."""
         for beginning in ("no host is ready", "everything known was read, but", READ_ALL):
             for reason in reasons:
                 if reason.startswith(beginning) and beginning != READ_ALL:
@@ -366,14 +366,14 @@ class Coordinator:
         return reasons[0]
 
     def _settle(self, standings: list[Standing]) -> None:
-        """Ends the run once its debts are paid, or are paid no further."""
+        """Ends the run once its debts are paid, or cannot be reduced further."""
         if self._certificate is None or not all(one.settling for one in standings):
             return
         frames = sum(one.frame for one in standings)
         has_arrived = sum(one.closed for one in standings) == sum(one.applied for one in standings)
         self._still = self._still + 1 if frames == self._frames and has_arrived else 0
         self._frames = frames
-        if self._still:  # what is left to send is below the threshold
+        if self._still:  # the remaining transfers are below the threshold
             self._threshold = 1
         if self._certificate.error <= FINAL_ERROR or self._still > STILL_ROUNDS:
             self._close()
@@ -385,10 +385,10 @@ class Coordinator:
             self._hub.is_ending = True
             self._order(Stop(reason))
         if any(member.ended is not None for member in self.members):
-            self._close()  # the others cannot settle without it, also if the run was ending already
+            self._close()  # the others cannot settle without it, even if the run was ending already
 
     def _hurry(self) -> None:
-        """Lets all end without waiting for anything; once."""
+        """Ends all partitions without waiting for anything; once."""
         if not self._hurried:
             self._hurried = True
             self._order(Stop(self.run_facts.ending, at_once=True))
@@ -421,7 +421,7 @@ class Coordinator:
         return max(0, int(self._pages.ordered[partition]) - self._visits_before[partition])
 
     def _divide_pages(self, standings: list[Standing]) -> None:
-        """Gives what is left of the pages to partitions that have some to fetch."""
+        """Divides the remaining pages among partitions that have some to fetch."""
         assert self._pages is not None
         used = [before + one.used for before, one in zip(self._visits_before, standings, strict=True)]
         left = int(self._pages.total) - sum(used)
@@ -430,7 +430,7 @@ class Coordinator:
         self._pages.aim([mine + share for mine, share in zip(used, shares, strict=True)])
 
     def _tell(self, now: float) -> None:
-        """Writes how the processes are, for the window."""
+        """Writes the state of the processes, for the window."""
         partitions = [
             PartitionStatus(
                 partition=member.partition,
@@ -450,7 +450,7 @@ class Coordinator:
         write_status(self._folder.path, status)
 
     def _send_commands(self, now: float) -> None:
-        """Sends commands that have come to partitions that are open; the others get them when they are."""
+        """Sends commands that have come to partitions that are open; the others get them once they are open."""
         if self.run_facts.ending:
             return
         for partition, command in self._post.take(now):

@@ -3,15 +3,15 @@ together.
 
     have_i <= bound_i = max(ordered_i, confirmed_i)         sum of bound_i <= total
 
-A partition that is to have less keeps what it has until it confirms the order. Only what is confirmed to be free is
-given to others.
+A partition whose share shrinks keeps its old share until it confirms the new one. Only shares that are confirmed to be
+free are given to others.
 """
 
 from collections.abc import Sequence
 
 
 class Division:
-    """A total, and who has how much of it."""
+    """A total, and the share of each partition."""
 
     def __init__(self, total: float, shares: Sequence[float]) -> None:
         self.total = total
@@ -20,7 +20,7 @@ class Division:
 
     @classmethod
     def of_equal_shares(cls, total: float, count: int) -> "Division":
-        """A total of which each is to have the same; nobody has confirmed it yet, so nobody gets more."""
+        """A total in equal shares; none is confirmed yet, so no partition gets more."""
         division = cls(total, [total / count] * count)
         division._confirmed = [float("inf")] * count
         return division
@@ -31,11 +31,11 @@ class Division:
         self.total = total
 
     def confirm(self, number: int, share: float) -> None:
-        """Says what a partition has from now on, unless it has been given more since."""
+        """Records the share that a partition has confirmed, unless it was given more since."""
         self._confirmed[number] = share
 
     def aim(self, shares: Sequence[float]) -> None:
-        """Orders these shares, as far as what is free allows."""
+        """Orders these shares, as far as the free part of the total allows."""
         for number, share in enumerate(shares):
             self.ordered[number] = min(self.ordered[number], share)
         free = self.total - sum(map(max, self.ordered, self._confirmed))

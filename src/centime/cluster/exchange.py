@@ -1,5 +1,5 @@
-"""The protocol between partitions: each batch is applied exactly once, whoever dies. There is no network here: messages
-come in and go out, and time is an argument.
+"""The protocol between partitions: each batch is applied exactly once, whichever process dies. There is no network
+here: messages come in and go out, and time is an argument.
 
     1. A batch or an acknowledgement leaves only when its frame is durable: synced here and stored by the replica.
     2. A receiver applies only the batch after its last one, if it follows the batches before it (chain).
@@ -10,8 +10,8 @@ So the content of a number never changes (1), money and number change in one fra
 dropped is never needed again (3). After any crash the receiver has some number that is not below any that it has
 acknowledged, and the sender has all batches that are not acknowledged: in its snapshot, or by folding later frames.
 
-Messages of an older incarnation of a partition are dropped. What makes a partition safe from its own past is the
-replica, which stores nothing from an older incarnation: then nothing becomes durable there, and nothing leaves (1).
+Messages of an older incarnation of a partition are dropped. The replica protects a partition from its own past: it
+stores nothing from an older incarnation, so nothing of that one becomes durable, and nothing leaves (1).
 """
 
 from centime.cluster.message import Acknowledged, Message, Sent
@@ -20,7 +20,7 @@ from centime.shard.shard import Shard
 from centime.shard.transfers.channel import Closed
 from centime.shard.transfers.exchanging import is_next, transfers_of
 
-WINDOW = 8  # batches to one partition that are on their way at a time
+WINDOW = 8  # batches in flight to one partition
 
 
 class Exchange:
@@ -39,14 +39,14 @@ class Exchange:
         ]
 
     def made_durable(self, frames: int) -> None:
-        """Says that all frames before this one are synced here and stored by the replica."""
+        """Records that all frames before this one are synced here and stored by the replica."""
         self._durable = frames
         for _, sender, number in [one for one in self._applied if one[0] < frames]:
             self._confirmed[sender] = number
         self._applied = [one for one in self._applied if one[0] >= frames]
 
     def outgoing(self) -> list[Message]:
-        """What may leave now: batches that are not acknowledged, and answers."""
+        """The messages that may leave now: batches that are not acknowledged, and answers."""
         me, incarnation = self._transfers.partition, self.incarnation
         messages: list[Message] = []
         for receiver, channel in self._transfers.outgoing.items():
@@ -60,7 +60,7 @@ class Exchange:
         return messages
 
     def take(self, now: float, message: Message) -> bool:
-        """Does what a message asks; returns False if it was dropped."""
+        """Processes a message; returns False if it was dropped."""
         if message.incarnation < self._newest.get(message.sender, 0):
             return False
         self._newest[message.sender] = message.incarnation

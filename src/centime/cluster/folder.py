@@ -5,8 +5,8 @@
     partitions/00     the crawl folder of each partition (`store/folder.py`)
     replicas/00       its replica, which a process of another node keeps (`replica.py`)
 
-Options of a run are in `cluster.json` until all partitions have them, so that the run after one that was killed in
-between gives them to the others.
+Options of a run are in `cluster.json` until all partitions have them, so that if a run is killed in between, the next
+one gives them to the others.
 """
 
 import secrets
@@ -31,7 +31,7 @@ PARTITIONS = "partitions"
 MOST_PARTITIONS = 4_096
 MOST_NODES = 256
 USUAL_CLUSTER = "local:2"
-LEAST = {"most-pages": 1, "most-memory": 1 << 20, "workers": 1}  # of what is divided, for each partition
+LEAST = {"most-pages": 1, "most-memory": 1 << 20, "workers": 1}  # the least value of divided options for each partition
 DIVIDED = ("rate", "bandwidth", "fill-rate", *LEAST)
 
 
@@ -84,7 +84,7 @@ def partition_folders(path: Path) -> list[Path]:
 
 
 def read_about(path: Path) -> About:
-    """What `cluster.json` says."""
+    """The content of `cluster.json`."""
     try:
         return decode_about(read_file(path / CLUSTER), path / CLUSTER)
     except FileNotFoundError as missing:
@@ -92,7 +92,7 @@ def read_about(path: Path) -> About:
 
 
 def decode_about(data: bytes, file: Path) -> About:
-    """What a `cluster.json` says; `file` names it in errors."""
+    """The content of the text of a `cluster.json`; `file` names it in errors."""
     try:
         about = msgspec.json.decode(data, type=About)
     except (msgspec.DecodeError, ValueError) as trouble:
@@ -120,7 +120,7 @@ class ClusterFolder:
     def __init__(self, path: Path, about: About) -> None:
         self.path = path
         self.about = about
-        self.note: Note = _nobody  # told of every version: other machines keep copies
+        self.note: Note = _nobody  # called with every version: other machines keep copies
 
     def folder_of(self, partition: int) -> Path:
         """The crawl folder of a partition."""
@@ -134,7 +134,7 @@ class ClusterFolder:
         self.note(self.about.version, data, at_once="homes" in changes or "copies" in changes)
 
     def next_incarnation(self, partition: int) -> int:
-        """A number for a process of a partition that no earlier one had; kept before it is returned."""
+        """A new number for a process of a partition, never used before; stored before it is returned."""
         incarnations = list(self.about.incarnations) or [0] * self.about.partitions
         incarnations[partition] += 1
         self.keep(incarnations=incarnations)
@@ -173,7 +173,7 @@ def open_cluster(path: Path, partitions: int | None, usual: int, now: float) -> 
 
 
 def divided(given: Mapping[str, float | None], partitions: int) -> dict[str, Any]:
-    """The part of totals that one of so many partitions gets."""
+    """The part of each total that one of `partitions` partitions gets."""
     shares: dict[str, Any] = {}
     for name, total in given.items():
         share = NONE if total is None else total / partitions

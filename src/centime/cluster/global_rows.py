@@ -24,7 +24,7 @@ UNKNOWN = -1
 
 
 class _Placed(NamedTuple):
-    """Links to pages that their owners know, by their places in the rows of a partition, and these pages."""
+    """Links whose target pages are known to their owners: their places in the rows of a partition, and these pages."""
 
     links: npt.NDArray[np.int64]
     numbers: npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class GlobalRows:
             yield first + pages, np.bincount(rows, minlength=len(pages)), placed.numbers.astype(np.int32)
 
     def kinds(self) -> Iterator[LinkFacts]:
-        """What the links of the same rows are."""
+        """The facts of the links of the same rows."""
         for _, shard, rows, placed in self._placed():
             facts = link_facts(shard, rows)
             yield LinkFacts(

@@ -1,4 +1,4 @@
-"""Where the processes of a run are: the contract, and the nodes of this machine that keep to it.
+"""The nodes on which the processes of a run are: the interface, and its implementation for this machine.
 
 `nodes/remote.py` has the nodes of other machines.
 """
@@ -28,7 +28,7 @@ class Hosting(Protocol):
         ...
 
     def turn(self, now: float) -> list[str]:
-        """Looks after the nodes; returns those that were lost since."""
+        """Checks the nodes; returns those that were lost since the last call."""
         ...
 
     def folder_of(self, node: str, partition: int) -> str:
@@ -36,7 +36,7 @@ class Hosting(Protocol):
         ...
 
     def has_crawl(self, node: str, partition: int) -> bool:
-        """Whether it is there; False also if the node is not."""
+        """Whether it is there; also False if the node is lost."""
         ...
 
     def ahead(self, node: str) -> float | None:
@@ -60,7 +60,7 @@ class Hosting(Protocol):
         ...
 
     def close(self) -> None:
-        """Says farewell to all nodes."""
+        """Closes the connections to all nodes."""
         ...
 
 

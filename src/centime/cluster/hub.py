@@ -3,15 +3,15 @@ whose process this is.
 
 Each process has one socket, to the hub, which carries messages by their receiver and keeps none. A partition whose
 process dies is started again: from its folder, or if that is gone from its replica. A keeper that dies is started again
-too, and partitions then ask it what it has.
+too, and partitions then ask it which files it has.
 
-    a copy moves        the partition is told to look at another keeper. Until that one has all frames nothing leaves,
-                        and the copy before still counts
-    a partition moves   first its copy does, with all stored bodies; then its process is killed, and the copy becomes
+    a copy moves        the partition connects to another keeper. Until that one has all frames, nothing leaves, and the
+    old copy still counts a partition moves   first its copy does, with all stored bodies; then its process is killed,
+    and the copy becomes
                         the partition. The keeper stores nothing of the older process any more
-    a node is lost      its partitions go on from their copies; without one they wait for the node to come back
+    a node is lost      its partitions continue from their copies; without one they wait for the node to come back
 
-Over 400 lines: which message may leave depends on the processes, copies and moves of the moment, all of them kept here.
+Over 400 lines: which message may leave depends on the current processes, copies and moves, all of which are kept here.
 """
 
 import logging
@@ -67,7 +67,7 @@ from centime.model.errors import CentimeError, NoRoom
 from centime.processes.open_files import raise_limit
 
 MOST_RESTARTS = 1_000
-MOST_TROUBLES = 20  # of keepers that say why they end: being started again helps the first time, or not at all
+MOST_TROUBLES = 20  # of keepers that report why they end: a restart helps the first time, or never
 RETURN_SECONDS = 60.0  # for which a partition waits for its only node
 ARRANGE_SECONDS = 0.5  # between two looks at the nodes
 _log = logging.getLogger("centime.cluster")
@@ -99,7 +99,7 @@ class KeeperProcess(NamedTuple):
 
 @dataclass
 class Following:
-    """A copy that is made, at another node than before; `moves`: the partition follows it."""
+    """A copy under construction at another node than before; `moves`: the partition follows it."""
 
     node: str
     moves: bool = False
@@ -132,7 +132,7 @@ class Hub:
         self._moving: dict[int, str] = {}  # partitions whose copies have all frames, but maybe not all bodies yet
         self._arranged_at = 0.0
         self._addresses = AddressDesk(now() + (TERM if folder.about.incarnations else 0.0))
-        self.is_ending = False  # nothing moves any more
+        self.is_ending = False  # no more moves
         self.members: list[Member] = []
         self.keepers: dict[str, KeeperProcess] = {}
 
@@ -157,11 +157,12 @@ class Hub:
                 self._waiting[partition] = self._now()
 
     def exchange(self, timeout: float) -> Iterator[Event]:
-        """Carries messages, waiting up to so many seconds for the first; gives what the coordinator must know."""
+        """Carries messages, waiting up to `timeout` seconds for the first; yields the events that the coordinator must
+        know."""
         for key, _ in self._selector.select(timeout):
             owner: Member | KeeperProcess = key.data
             process = owner.process
-            with suppress(OSError):  # it has died; what it has said last is still to be received
+            with suppress(OSError):  # it has died; its last messages are still to be received
                 process.flush()
             try:
                 for packed in process.receive():
@@ -253,7 +254,7 @@ class Hub:
                 yield member, message
 
     def _to_keeper(self, member: Member, message: ToKeeper, packed: bytes) -> None:
-        """Carries a part of a replica; what was meant for the keeper before is dropped, for the next one begins."""
+        """Carries a part of a replica; parts for the previous keeper are dropped, because the next one starts over."""
         following = self._following.get(member.partition)
         if following is not None and isinstance(message, Look):
             following.has_looked = True
@@ -297,7 +298,7 @@ class Hub:
             member.process.say(packed)
 
     def _heed(self, keeper: KeeperProcess, trouble: Trouble) -> None:
-        """Lets a keeper be started again that could not go on; CentimeError if that would not help."""
+        """Allows a restart of a keeper that could not continue; CentimeError if a restart would not help."""
         facts = {"partition": trouble.partition, "node": keeper.node, "why": trouble.sentence}
         _log.warning("a replica could not be kept", extra={"facts": {"crawl": self._folder.path.name} | facts})
         self._troubles += 1
@@ -315,14 +316,14 @@ class Hub:
         return [node for node in self._hosting.there() if node not in self._hosting.leaving()]
 
     def _arrange(self) -> Iterator[Event]:
-        """Looks after nodes that are lost, partitions that wait, copies that are missing, and what should move."""
+        """Handles lost nodes, waiting partitions, missing copies, and partitions that should move."""
         for node in self._hosting.turn(self._now()):
             yield from self._lose(node)
         for partition in list(self._waiting):
             member = self.members[partition]
             if member.ended is None and not member.is_lost:
                 yield from self._revive(member)
-        if self._folder.about.replicas:  # also at the end: what is told there must be stored before it leaves
+        if self._folder.about.replicas:  # also at the end: messages wait until their frames are stored
             for member in self.members:
                 self._protect(member)
         if self.is_ending:
@@ -342,12 +343,12 @@ class Hub:
         self._moving = {number: to for number, to in self._moving.items() if to != node}
         for member in list(self.members):
             if member.is_lost and self._placement.copies[member.partition] == node:
-                member.is_lost = False  # the node that was to make its folder; it waits again
+                member.is_lost = False  # lost with the node that was restoring its folder; it waits again
             if self._placement.homes[member.partition] == node and member.partition not in self._waiting:
                 yield from self.lost(member, f"node {node} was lost")
 
     def _protect(self, member: Member) -> None:
-        """Lets a partition have a copy at a node that stays; without another node it goes on without one."""
+        """Assigns a copy at a node that stays; without another node, the partition continues without a copy."""
         partition = member.partition
         copy = self._placement.copies[partition]
         if not member.is_open or member.ended is not None or partition in self._following or copy in self._usable:
@@ -363,7 +364,7 @@ class Hub:
         return self._placement.copy_for(partition, self._usable, [one.node for one in self._following.values()])
 
     def _go_without(self, partition: int) -> None:
-        """Lets no copy count any more, before the partition makes something durable that it has not."""
+        """Declares that no copy counts any more, before the partition makes anything durable that the copy lacks."""
         before = self._placement.copied(partition, NOWHERE)
         if before != NOWHERE:
             self._hosting.drop_copy(before, partition)
@@ -408,7 +409,7 @@ class Hub:
         return self._placement.copies[partition] in self._hosting.there() and not self._has_crawl(partition)
 
     def _start(self, partition: int) -> Member:
-        """Starts the process of a partition at its home; where that fails, the node is about to be lost."""
+        """Starts the process of a partition at its home; if that fails, the node will soon count as lost."""
         home = self._placement.homes[partition]
         copy = self._placement.copies[partition]
         self._following.pop(partition, None)

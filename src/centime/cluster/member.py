@@ -1,15 +1,15 @@
-"""The process of one partition, seen from the coordinator: what it has said last, and whether it is frozen."""
+"""The process of one partition, seen from the coordinator: its last messages, and whether it is frozen."""
 
 from centime.cluster.order import Ended, Standing, pack
 from centime.cluster.process import Process
 
-SILENT_SECONDS = 3.0  # without an answer, after which a partition is said to be frozen
-FIRST_LOOK = 0.1  # of the patience, after which it is noted how much a silent process has worked
-BUSY = 20  # times the patience with a process that does nothing, for one that is busy
+SILENT_SECONDS = 3.0  # without an answer, after which a partition counts as frozen
+FIRST_LOOK = 0.1  # of the patience, after which the CPU time of a silent process is noted
+BUSY = 20  # a busy process gets this many times the patience of an idle one
 
 
 class Member:
-    """One process of a partition, and what it has said last."""
+    """One process of a partition, and its last messages."""
 
     def __init__(self, partition: int, incarnation: int, process: Process) -> None:
         self.partition = partition
@@ -18,22 +18,22 @@ class Member:
         self.is_open = False
         self.is_lost = False  # its folder is made from a replica
         self.why_lost = ""  # in words, once it is replaced by another process
-        self.heard_at = 0.0  # when it said something last
-        self._silent_since = -1.0  # the silence that it is in
-        self._seen_at = 0.0  # when it was last seen to do something in this silence
+        self.heard_at = 0.0  # when its last message came
+        self._silent_since = -1.0  # when its current silence began
+        self._seen_at = 0.0  # when it was last seen to work during this silence
         self._worked = 0.0  # seconds of CPU by then
         self.standing: Standing | None = None  # in this round
         self.last: Standing | None = None  # the last one with facts
         self.ended: Ended | None = None
 
     def is_frozen(self, now: float, asked_at: float, patience_seconds: float) -> bool:
-        """Whether it has not answered since it was asked, and has done nothing else: a process that compiles, or writes
-        what it has, is slow and not frozen; but not for ever.
+        """Whether it has not answered a request, and has used no CPU since: a process that compiles, or writes a
+        snapshot, is slow and not frozen, up to a limit.
         """
         silent_since = max(self.heard_at, asked_at)
         if now - silent_since <= FIRST_LOOK * patience_seconds:
             return False
-        if silent_since != self._silent_since:  # what it works from now on counts, not what it did before
+        if silent_since != self._silent_since:  # only CPU time from now on counts
             is_soon = now - silent_since <= patience_seconds / 2
             self._silent_since, self._seen_at = silent_since, silent_since if is_soon else now
             self._worked = self.process.cpu_seconds()
@@ -45,7 +45,7 @@ class Member:
         return not is_busy or now - silent_since > BUSY * patience_seconds
 
     def state(self, asked: int, asked_at: float, now: float) -> str:
-        """How it is, in a word for people, after it was asked how it stands in a round."""
+        """Its state in a word for people, after it was asked for it in a round."""
         if self.ended is not None:
             return "ended"
         if self.is_lost:

@@ -1,4 +1,4 @@
-"""What partitions of a cluster say to each other. Every message names the incarnation of its sender: how often that
+"""Messages between the partitions of a cluster. Every message names the incarnation of its sender: how often that
 partition was opened, here or elsewhere.
 """
 

@@ -1,5 +1,5 @@
-"""The folders of any crawl, plain or in partitions, for whoever needs no state: which there are, which one owns a page,
-and the settings of the whole crawl.
+"""The folders of any crawl, plain or in partitions, for callers that need no state: which folders there are, which one
+owns a page, and the settings of the whole crawl.
 """
 
 from collections.abc import Container, Mapping
@@ -38,10 +38,10 @@ def missing_partitions(path: Path) -> list[int]:
     return [number for number, (folder, begun) in enumerate(folders) if begun and not is_crawl(folder)]
 
 
-def told_missing(path: Path) -> list[str]:
+def missing_in_words(path: Path) -> list[str]:
     """A sentence for each partition that is missing from a crawl in partitions that does not run: a run replaces them.
 
-    What is reported without it is too little, so whoever shows figures must tell.
+    Figures without a missing partition are too small, so every report must show these sentences.
     """
     if not is_cluster(path) or running(path):
         return []
@@ -79,7 +79,7 @@ def owner_of(path: Path, url: str) -> Path:
 
 
 def settings_of(path: Path) -> CrawlSettings:
-    """The settings of a crawl: of one in partitions with what all of them have together."""
+    """The settings of a crawl; of one in partitions, with the totals of all partitions."""
     first = folders_of(path)[0]
     settings = decode_settings(folder_of(first).settings, where=str(first))
     if not is_cluster(path):
@@ -88,7 +88,7 @@ def settings_of(path: Path) -> CrawlSettings:
 
 
 def whole_settings(settings: CrawlSettings, totals: Mapping[str, float | None]) -> CrawlSettings:
-    """The settings of a crawl, from those of one of its partitions and what all of them have together."""
+    """The settings of a crawl, from those of one of its partitions and the totals of all."""
     values = {name.replace("-", "_"): _number(name, total) for name, total in totals.items()}
     return structs.replace(settings, partition=0, **values)
 

@@ -1,9 +1,9 @@
-"""What the coordinator of a cluster and the processes of its partitions say to each other, besides the messages between
-partitions (`message.py`), which the coordinator carries.
+"""Messages between the coordinator of a cluster and the processes of its partitions. It also carries the messages
+between partitions (`message.py`).
 
     Begin, then Opened or Failed            a process opens its partition
     Round, then Standing                    asked of all partitions; the next round begins when all have answered
-    Command, then Carried                   what a person has ordered (`post.py`); the answer when it is in the journal
+    Command, then Carried                   a command of a person (`post.py`); the answer when it is in the journal
     AddressesWanted, then AddressesGranted  before addresses are contacted
     Stop, Close, then Ended                 no further pages; then, when all debts are paid, the end
 """
@@ -18,7 +18,7 @@ from centime.fetch.address_leases import AddressLease
 from centime.ledger.accounts import Sums
 from centime.ledger.certificate import Report
 
-ANY = -1  # pages: as many as there are
+ANY = -1  # pages: no limit
 
 
 class Begin(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="begin"):
@@ -46,21 +46,21 @@ class Opened(msgspec.Struct, array_like=True, frozen=True, tag="opened"):
 
 
 class Failed(msgspec.Struct, array_like=True, frozen=True, tag="failed"):
-    """The partition cannot go on: the name of the exception, and its sentence."""
+    """The partition cannot continue: the name of the exception, and its sentence."""
 
     kind: str
     sentence: str
 
 
 class Round(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="round"):
-    """Asks how a partition stands, and says what it may do until the next round."""
+    """Asks for the state of a partition, and says what it may do until the next round."""
 
     number: int
     pages: int  # as in `Begin`
     budget: dict[str, float | None] = {}  # what differs from its last answer
     threshold: int = 1  # of transfers: smaller ones wait
     error: float = 1.0  # of all importance, as certified in the round before
-    shown: float | None = None  # the same for what partitions show; None if nothing is certified yet
+    shown: float | None = None  # the same for the figures that partitions show; None if nothing is certified yet
     full: bool = False  # with facts and a report
 
 
@@ -101,13 +101,13 @@ class PackedReport(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Standing(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="standing"):
-    """How a partition stands in a round."""
+    """The state of a partition in a round."""
 
     number: int
-    time: float  # of the run, at which it said so
+    time: float  # of the run, when it was reported
     visits: int
     under_way: int
-    pages: int  # that it may visit: as the round said, or what it has used already
+    pages: int  # that it may visit: as the round said, or the number it has already used
     budget: dict[str, float | None]
     nothing_left: str
     closed: int  # batches, in all
@@ -161,7 +161,7 @@ class Ended(msgspec.Struct, array_like=True, frozen=True, tag="ended"):
 
 
 class AddressesWanted(msgspec.Struct, array_like=True, frozen=True, tag="addresses wanted"):
-    """A fetcher of a partition asks for addresses, with their delays (`addresses.py`)."""
+    """A fetcher of a partition requests addresses, with their delays (`addresses.py`)."""
 
     fetcher: int
     addresses: dict[str, float]
@@ -175,7 +175,8 @@ class AddressesGranted(msgspec.Struct, array_like=True, frozen=True, tag="addres
 
 
 class Resume(msgspec.Struct, array_like=True, frozen=True, tag="resume"):
-    """Another process keeps the replica from now on: ask it what it has. Or nobody does, and nothing waits for it."""
+    """Another process keeps the replica from now on: ask it for its files. Or there is no replica any more, and nothing
+    waits for one."""
 
     replicated: bool = True
 

@@ -2,9 +2,9 @@
 
     python -m centime.cluster.partition SOCKET
 
-The engine is that of any crawl. In each turn it lets `Partition` receive and apply batches, and send those whose frames
-are durable (`exchange.py`). Batches are closed after a sync, once per second, or at once if nothing else is to be done.
-Everything goes through the socket to the coordinator. If the coordinator dies, so does this process.
+The engine is that of any crawl. In each turn it calls `Partition` to receive and apply batches, and to send those whose
+frames are durable (`exchange.py`). Batches are closed after a sync, once per second, or at once if there is nothing
+else to do. Everything goes through the socket to the coordinator. If the coordinator dies, so does this process.
 """
 
 import gc
@@ -60,8 +60,8 @@ from centime.store.versions.change_log import end_log
 FLUSH_SECONDS = 1.0  # from one batch for a partition to the next, if pages are under way
 REPEAT_SECONDS = 5.0  # after which a batch that is not acknowledged is sent again
 MOST_WAITING = 4 * WINDOW  # batches for a partition that does not answer; its money waits in the ledger
-OWN_SHARE = 0.25  # of the error that all partitions settle to, for what the pages of one owe
-STEP = 0.1  # of the error of all, to which one settles before it tells the others: the rest would be paid in vain
+OWN_SHARE = 0.25  # of the error that all partitions settle to: the part for the debts of one partition's pages
+STEP = 0.1  # of the error of all, to which one settles before it sends transfers: paying the rest first is useless
 MOST_PAYMENTS_PER_PAGE = 3 * FINAL_PAYMENTS_PER_PAGE  # in all steps together
 SETTLING_SECONDS = 0.5  # between two looks while there is nothing to pay or to send
 INDEX_SECONDS = 300.0  # for the last update of the index, half of what the coordinator waits for
@@ -104,25 +104,25 @@ class Partition:
         self.hurries = True  # answers of the last run wait
         self._clock = clock
         self._ended_at = float("inf")
-        self._is_late = False  # it was told to end at once
+        self._is_late = False  # the coordinator wants it to end at once
         self.engine = Engine(opened, Limits(seconds=begin.seconds), spares=spares, peers=self)
 
-    # ---- what the engine asks for
+    # ---- the interface for the engine
 
     def pages_left(self, used: int) -> float:
         """How many more pages may be leased."""
         return float("inf") if self._pages == ANY else self._pages - used
 
     def asked(self, fetcher: int, addresses: dict[str, float]) -> None:
-        """Asks the coordinator for addresses."""
+        """Requests addresses from the coordinator."""
         self._say(AddressesWanted(fetcher, addresses))
 
     def wait(self, seconds: float) -> None:
-        """Returns after so many seconds, or as soon as there is a message."""
+        """Waits for this many seconds, or until there is a message."""
         self._line.wait(seconds)
 
     def turn(self, now: float, *, synced: bool) -> None:
-        """Receives and applies what has come, closes batches, and sends what may leave."""
+        """Receives and applies messages, closes batches, and sends the messages that may leave."""
         if self._shipper is not None:
             for part in self._shipper.settings(self._opened.folder.settings):
                 self._say(part)
@@ -141,7 +141,7 @@ class Partition:
         self._send(now)
 
     def _make_durable(self) -> None:
-        """Lets leave what is on the disk and on the replica."""
+        """Allows messages to leave whose frames are on the disk and on the replica."""
         self._exchange.made_durable(int(min(self._synced, self.stored)))
         self._to_send = True
 
@@ -156,7 +156,7 @@ class Partition:
             if payments > 0 and ledger.error() > max(error, reached):
                 self._shard.settle(error, min(payments, ledger.pages))
                 payments -= ledger.payments - before
-                # rounding may keep it from going further
+                # rounding may prevent further progress
                 reached = 0.0 if ledger.payments > before else 1.1 * ledger.error()
             self._shard.journal.sync()
             self.turn(self.engine.now(), synced=True)
@@ -202,7 +202,7 @@ class Partition:
                 self._to_send = True
 
     def _resume(self, replicated: bool) -> None:
-        """Begins to send the folder to whoever keeps the replica now, or sends nothing from now on."""
+        """Begins to send the folder to the process that keeps the replica now, or stops sending."""
         if not replicated:
             if self._shipper is not None:
                 self._shipper.bodies.end()
@@ -233,7 +233,7 @@ class Partition:
         self._threshold, self._error = max(1, asked.threshold), asked.error
         self.certified = asked.shown
         if asked.budget and not self._settling:
-            with suppress(BadSetting):  # two budgets that do not go together: the answer says what it has
+            with suppress(BadSetting):  # two budgets exclude each other: the answer says which one it has
                 engine.set(now, asked.budget)
             settings = self._shard.settings
         channels = self._transfers
@@ -265,7 +265,7 @@ class Partition:
         )
 
     def _flush(self, now: float) -> None:
-        """Closes a batch for each partition that something is to be told."""
+        """Closes a batch for each partition that something must be sent to."""
         self._flushed = now
         for other in self._others:
             waiting = self._transfers.outgoing.get(other)
@@ -285,7 +285,7 @@ class Partition:
         self._line.flush()
 
     def _due(self, now: float) -> Iterator[Message]:
-        """What may leave and was not sent a moment ago."""
+        """The messages that may leave and were not sent a moment ago."""
         last = self._sent
         self._sent = {}
         for message in self._exchange.outgoing():
@@ -309,7 +309,7 @@ class Partition:
     def is_hurried(self) -> bool:
         """Whether the run was stopped, or the coordinator waits for its end."""
         if self._ended_at < float("inf"):
-            for packed in self._line.receive():  # whatever else comes is too late
+            for packed in self._line.receive():  # all other messages are too late
                 self._is_late |= unpack_order(packed) == Stop(self.ending, at_once=True)
         return self._is_late or self.engine.is_hurried() or self._clock() - self._ended_at > INDEX_SECONDS
 

@@ -1,7 +1,7 @@
 """Which node has the folder of each partition (its home), and which one a replica (its copy).
 
-It is written before anything depends on it: a copy counts once it has all frames that have left its partition, and a
-home once the folder is there. Nodes of this machine share one disk: there the places are fixed, and nothing is kept.
+It is stored before anything depends on it: a copy counts once it has all frames that have left its partition, and a
+home once the folder is there. Nodes of this machine share one disk: there the places are fixed, and nothing is stored.
 """
 
 from collections import Counter
@@ -49,8 +49,8 @@ class Placement:
         return _least([node for node in nodes if node != self.homes[partition]], [*self.copies, *coming])
 
     def next_move(self, nodes: Collection[str], leaving: Collection[str]) -> tuple[int, str] | None:
-        """A partition that should move and where to, so that nodes that stay have as many partitions as each other and
-        nodes that leave have none; None if all is well.
+        """A partition that should move and where to, so that nodes that stay have equally many partitions and nodes
+        that leave have none; None if no move is needed.
         """
         if not nodes:
             return None
@@ -71,7 +71,7 @@ class FixedPlacement(Placement):
         super().__init__([str(number % nodes) for number in range(partitions)], copies, lambda homes, copies: None)
 
     def promoted(self, partition: int) -> str:
-        """Its folder is where it was."""
+        """Its folder stays in its place."""
         return NOWHERE
 
     def next_move(self, nodes: Collection[str], leaving: Collection[str]) -> tuple[int, str] | None:

@@ -1,4 +1,4 @@
-"""What people order of a crawl in partitions: each command goes from the inbox of the whole crawl (`commands/` in its
+"""Commands of people for a crawl in partitions: each one goes from the inbox of the whole crawl (`commands/` in its
 folder, as in any crawl) to the partitions that it concerns, exactly once to each.
 
     set                       to all. The coordinator divides rates (`budgets.py`); bounds on pages and memory are
@@ -6,8 +6,9 @@ folder, as in any crawl) to the partitions that it concerns, exactly once to eac
     subscribe, unsubscribe    to all
     publish                   each URL to the partition that owns its host
 
-A command stays in the inbox until every partition has said that it is in its journal, and on its replica. Whoever dies
-before that gets it again, and recognises its id. If one partition refuses a command, so does the crawl.
+A command stays in the inbox until every partition has confirmed that it is in its journal, and on its replica. A
+partition that dies before that gets it again, and recognises its id. If one partition refuses a command, so does the
+crawl.
 """
 
 from collections.abc import Mapping
@@ -54,7 +55,7 @@ class CommandPost:
         self._under_way: dict[str, _UnderWay] = {}
 
     def take(self, now: float) -> list[tuple[int, order.Command]]:
-        """Takes the commands that have come since; returns what is to be sent to which partition."""
+        """Reads new commands; returns the messages to send, by partition."""
         found = []
         for path, command in self._inbox.take():
             if command.id not in self._under_way:
@@ -86,7 +87,7 @@ class CommandPost:
         return _UnderWay(path, command, parts_of_command(command, partitions, totals), settings, totals)
 
     def _end(self, one: _UnderWay, now: float) -> None:
-        """Applies what all partitions share, and removes a command that none has to carry out any more."""
+        """Applies the settings that all partitions share, and removes a command that all have carried out."""
         if one.parts:
             return
         if one.reason:
@@ -104,8 +105,8 @@ class CommandPost:
 def parts_of_command(
     command: Command, partitions: int, totals: Mapping[str, float | None] | None = None
 ) -> dict[int, Command]:
-    """What each partition has to carry out of a command; the ids are the same. `totals` are the values of what is
-    divided.
+    """The part of a command that each partition has to carry out; the ids are the same. `totals` are the values of
+    divided options.
     """
     if isinstance(command, PublishCommand):
         return _publications(command, partitions)

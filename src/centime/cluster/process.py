@@ -12,7 +12,7 @@ from centime.processes.spare import fork_spare
 
 
 class Process(Protocol):
-    """The socket to a process, and what can be done to it. What it is told after its end is lost."""
+    """The socket to a process, and operations on the process. Messages sent after its end are lost."""
 
     @property
     def connection(self) -> socket.socket:
@@ -43,7 +43,7 @@ class Process(Protocol):
         ...
 
     def flush(self) -> None:
-        """Sends what the socket takes."""
+        """Sends as much as the socket accepts."""
         ...
 
     def receive(self) -> list[bytes]:
@@ -51,7 +51,7 @@ class Process(Protocol):
         ...
 
     def cpu_seconds(self) -> float:
-        """The CPU that it has used; 0 if nobody says."""
+        """The CPU time that it has used; 0 if unknown."""
         ...
 
     def hang_up(self) -> None:
@@ -82,7 +82,7 @@ class LocalProcess(ChildProcess):
     def __init__(
         self, module: str, main: Callable[[int], object], first: bytes, others: Iterable[socket.socket]
     ) -> None:
-        forks = threading.active_count() == 1  # a fork with other threads may wait for ever for one of their locks
+        forks = threading.active_count() == 1  # after a fork, a lock that another thread held would never be released
         super().__init__(module, first, fork_spare(main, others) if forks else None)
 
     def cpu_seconds(self) -> float:
@@ -105,7 +105,7 @@ class NoProcess:
         return -1
 
     def say(self, message: bytes) -> None:
-        """Nobody hears it."""
+        """Drops the message."""
 
     def flush(self) -> None:
         """There is nothing to send."""

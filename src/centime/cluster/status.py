@@ -1,4 +1,4 @@
-"""How the processes of a cluster are, for people: written by the coordinator while it runs, read by the window.
+"""The state of the processes of a cluster, for people: written by the coordinator while it runs, read by the window.
 
     DIR/status.json     the last status; the run that wrote it may be over
 
@@ -40,7 +40,7 @@ class ClusterStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_status(folder: Path, status: ClusterStatus) -> None:
-    """Replaces the status; what cannot be written is left out."""
+    """Replaces the status; ignores errors."""
     with suppress(OSError, NoRoom):
         replace_file(folder / FILE, msgspec.json.encode(status), durable=False)
 

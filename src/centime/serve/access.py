@@ -1,4 +1,4 @@
-"""Who may look, and who may order: loopback without a token, everybody else with one.
+"""Who may read, and who may give orders: clients on loopback without a token, all others with one.
 
     tokens     256 random bits each, in a file as NAME sha256:HEX, one on each line; the token itself is shown once.
                They are random, so a plain hash cannot be guessed. The file is read again when it changes
@@ -11,8 +11,8 @@
 Without a token the server listens on loopback only, and answers only if the Host header names this machine: a page of
 another site whose name leads to 127.0.0.1 (DNS rebinding) gets nothing.
 
-Failures are counted by address, and only further failures are refused for them: whoever has a valid token or session
-is answered whatever others at the same address do. Tokens are too long to be guessed, so this costs no safety.
+Failures are counted by address, and only further failures are refused: a client with a valid token or session is
+answered, whatever others at the same address do. Tokens are too long to be guessed, so this costs no safety.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ class Tokens:
         return self.holder_of_hash(hash_of(token))
 
     def holder_of_hash(self, digest: str) -> str | None:
-        """The name of the token with this hash; None if it is not one of these, or not any more."""
+        """The name of the token with this hash; None if there is no such token, or no longer."""
         stamp = _stamp(self._path)
         if stamp != self._stamp:
             self._stamp = stamp
@@ -72,7 +72,7 @@ class Tokens:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What differs when a file was written or replaced; () if there is none."""
+    """Values that differ when a file was written or replaced; () if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -110,25 +110,25 @@ def add_token(path: Path, name: str) -> str:
 
 
 def hash_of(token: str) -> str:
-    """What is stored of a token."""
+    """The stored form of a token."""
     return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Whoever sent a request: the name of a token, or "local" without tokens; `cookie` is of a browser."""
+    """The sender of a request: the name of a token, or "local" without tokens; `cookie` is that of a browser."""
 
     name: str
     cookie: str = ""
 
 
 class Access:
-    """Decides which requests are answered, and whom they come from."""
+    """Decides which requests are answered, and identifies their senders."""
 
     def __init__(
         self, tokens: Tokens | None, clock: Callable[[], float] = time.monotonic, *, behind_proxy: bool = False
     ) -> None:
-        """`behind_proxy`: every request comes through a proxy, whose headers say from where."""
+        """`behind_proxy`: every request comes through a proxy, whose headers name its origin."""
         self.tokens = tokens
         self.behind_proxy = behind_proxy
         self._clock = clock
@@ -139,7 +139,7 @@ class Access:
         self.pushes = Attempts(600, 60.0, clock)
 
     def visitor(self, cookie: str, authorization: str) -> Visitor | None:
-        """Who sent a request; None if that needs a token and there is none, or a wrong one."""
+        """The sender of a request; None if a token is required and is missing or wrong."""
         if self.tokens is None:
             return Visitor("local", cookie)
         scheme, _, token = authorization.partition(" ")
@@ -165,7 +165,7 @@ class Access:
         self._sessions.pop(cookie, None)
 
     def form_key(self, cookie: str) -> str:
-        """What a form of a page for this browser contains."""
+        """The secret that a form of a page for this browser contains."""
         return hmac.new(self._secret, cookie.encode(errors="replace"), "sha256").hexdigest()
 
     def is_own_form(self, cookie: str, key: str) -> bool:
@@ -173,7 +173,7 @@ class Access:
         return bool(cookie) and hmac.compare_digest(self.form_key(cookie).encode(), key.encode(errors="replace"))
 
     def is_own_host(self, host: str) -> bool:
-        """Whether a Host header names this server: with tokens any name does, without them only loopback."""
+        """Whether a Host header names this server: with tokens any name is accepted, without them only loopback."""
         found = _HOST(host)
         if found is None:
             return False

@@ -31,7 +31,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The bytes of an answer, with what identifies them."""
+    """The bytes of an answer, with their ETag."""
 
     content: bytes
     media: str
@@ -112,7 +112,7 @@ def failed(request: Request, status: int, sentence: str, hint: str = "") -> Resp
 
 
 def wants_json(request: Request) -> bool:
-    """Whether an error is told to a program."""
+    """Whether the client that gets an error is a program."""
     path = request.url.path
     return path.startswith(("/api/", "/push/")) or path.endswith((".json", ".csv"))
 

@@ -13,7 +13,7 @@
 No address leads to a file name: static files are a fixed list that is read when the server starts, and pages of a crawl
 are looked up in its state.
 
-Over 400 lines because all addresses stand in one place, with what each of them may do.
+Over 400 lines because all addresses are in one place, each with its rules of access.
 """
 
 import asyncio
@@ -119,7 +119,7 @@ class Window:
         for crawl in self.crawls.values():
             await crawl.close()
 
-    # ---- what every request must pass
+    # ---- the checks that every request must pass
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -197,7 +197,7 @@ class Window:
         return Response(render("index.html", rows=rows, crawl=None, here=""), media_type=HTML)
 
     async def help(self, request: Request) -> Response:
-        """What every figure means."""
+        """The meaning of every figure."""
         page = render("help.html", fields=FIELDS, documents=DOCUMENTS, crawl=None, here="help")
         return Response(page, media_type=HTML)
 
@@ -275,7 +275,7 @@ class Window:
     # ---- orders
 
     async def orders(self, request: Request) -> Response:
-        """What was ordered, and forms for more."""
+        """The orders so far, and forms for new ones."""
         crawl, visitor = self._crawl(request), request.state.visitor
         cookie = visitor.cookie or new_cookie()
         said = wrong = ""
@@ -289,7 +289,7 @@ class Window:
                 return failed(request, 403, "This form is too old, or not from this page.", "Reload the page.")
             try:
                 await self._order(request, crawl, form)
-                # so that loading the page again orders nothing again
+                # so that reloading the page does not repeat the order
                 return RedirectResponse(f"/c/{quote(crawl.name, safe='')}/orders?ordered=yes", 303)
             except BadInput as trouble:
                 wrong, status = str(trouble), 400
@@ -321,7 +321,7 @@ class Window:
         return await crawl.beside(give_order, crawl.path, form, by)
 
     async def order_table(self, request: Request) -> Response:
-        """What was ordered, as JSON or CSV."""
+        """The orders so far, as JSON or CSV."""
         crawl, form = self._crawl(request), request.path_params["form"]
         if form not in ("json", "csv"):
             raise HTTPException(404, "There is no such page.")
@@ -375,18 +375,18 @@ class Window:
         return rows
 
     async def events(self, request: Request) -> Response:
-        """Visits, changes and figures as they come."""
+        """Visits, changes and figures as they happen."""
         crawl = self._crawl(request)
         chosen = frozenset(filter(None, request.query_params.get("kinds", "").split(","))) or frozenset(KINDS)
         if wrong := chosen - set(KINDS):
             raise BadInput(f"kinds of events are {', '.join(KINDS)}, not {sorted(wrong)[0][:40]}")
         last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
-        told = self.feeds[crawl.name].listen(last, chosen)
-        first = await anext(told)  # so that what is wrong is an error and not an event
+        events = self.feeds[crawl.name].listen(last, chosen)
+        first = await anext(events)  # so that what is wrong is an error and not an event
 
         async def stream() -> Any:
             yield first
-            async for data in told:
+            async for data in events:
                 yield data
 
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -430,7 +430,7 @@ class Window:
         return Response(msgspec.json.encode(said), status_code=status, media_type=JSON, headers=headers)
 
     async def websub(self, request: Request) -> Response:
-        """A hub that asks, or pushes."""
+        """A verification or a push of a hub."""
         doors, topic = self._doors(request), request.path_params["topic"]
         if request.method == "GET":
             status, text = doors.intent(topic, request.query_params)
@@ -470,7 +470,7 @@ class Window:
 
 
 class TooMany(HTTPException):
-    """An address did something too often, and may again after some seconds."""
+    """An address made too many attempts; it may try again after some seconds."""
 
     def __init__(self, sentence: str, seconds: int) -> None:
         super().__init__(429, sentence, {"Retry-After": str(seconds)})
@@ -501,7 +501,7 @@ def _set_cookie(
 
 
 def _inside(to: str) -> str:
-    """An address of this server: what leads elsewhere becomes the first page."""
+    """An address of this server: an address elsewhere is replaced by the first page."""
     return to if to.startswith("/") and not to.startswith(("//", "/\\")) and "\\" not in to else "/"
 
 

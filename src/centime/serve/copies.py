@@ -1,5 +1,5 @@
-"""Kept copies of pages, shown so that nothing in them runs: the answer itself puts them into a sandbox of an opaque
-origin, without scripts, forms and requests of any kind, wherever it is opened.
+"""Kept copies of pages, shown so that nothing in them runs: the headers of the answer put them into a sandbox of an
+opaque origin, without scripts, forms and requests of any kind.
 
 Only HTML is shown as HTML. Other text is shown as plain text, and everything else is a file to save.
 """

@@ -1,14 +1,15 @@
-"""Server-sent events of a crawl: its visits, its changes and its figures, as they come, and again from an id on.
+"""Server-sent events of a crawl: its visits, its changes and its figures, as they happen; a client that reconnects gets
+those after its last id.
 
     event: visits      the visits since the last event: their number, and the first MOST_SHOWN of them
     event: changes     the changes among them
     event: figures     the figures of the crawl
-    event: gap         more happened since the id of the client than is told again
+    event: gap         more happened since the id of the client than is repeated
 
-The id of an event is the place of the record behind the last visit that it tells; of a crawl in partitions the places
+The id of an event is the place of the record behind its last visit; of a crawl in partitions the places
 of all of them, joined by dashes. A client that comes back sends it as Last-Event-ID and misses nothing, unless more
 than MOST_AGAIN visits were made meanwhile. All clients of a crawl get the same bytes, which are made once. A client
-that does not read for MOST_WAITING events is let go, and may come back.
+that falls behind by MOST_WAITING events is disconnected, and may come back.
 """
 
 import asyncio
@@ -66,18 +67,18 @@ class EventFeed:
             self._places = tuple(map(max, self._places, places)) if goes_on else places
         self._clients[queue] = None
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._tell())
+            self._task = asyncio.create_task(self._send())
         try:
             yield b"retry: 2000\n\n" + _joined(begun, kinds)
             while True:
                 try:
-                    told = await asyncio.wait_for(queue.get(), 15.0)
+                    news = await asyncio.wait_for(queue.get(), 15.0)
                 except TimeoutError:
                     yield b": still here\n\n"
                     continue
-                if told is None:
+                if news is None:
                     return
-                if data := _joined(told, kinds):
+                if data := _joined(news, kinds):
                     yield data
         finally:
             self._clients.pop(queue, None)
@@ -91,18 +92,18 @@ class EventFeed:
         for queue in list(self._clients):
             _let_go(queue)
 
-    async def _tell(self) -> None:
-        """Tells all clients what is new, as long as there are any."""
+    async def _send(self) -> None:
+        """Sends new events to all clients, as long as there are any."""
         while self._clients:
             await asyncio.sleep(EVERY)
             try:
                 places = self._places
-                told, self._places = await self._crawl.run(lambda glance, places=places: _since(glance, places))  # type: ignore[misc]
+                news, self._places = await self._crawl.run(lambda glance, places=places: _since(glance, places))  # type: ignore[misc]
             except CentimeError as trouble:
-                told = [("figures", _event("trouble", None, {"error": str(trouble)}))]
+                news = [("figures", _event("trouble", None, {"error": str(trouble)}))]
             for queue in list(self._clients):
                 try:
-                    queue.put_nowait(told)
+                    queue.put_nowait(news)
                 except asyncio.QueueFull:
                     self._clients.pop(queue, None)
                     _let_go(queue)
@@ -119,7 +120,7 @@ def _joined(events: Events, kinds: frozenset[str]) -> bytes:
 
 
 def _first(glance: Glance, last: Places | None) -> tuple[Events, Places]:
-    """What a client is told first."""
+    """The first events for a client."""
     ends = tuple(reader.shard.pages.records.end for reader in glance.parts.readers)
     if last is None:
         return _figures(glance, ends), ends
@@ -145,7 +146,7 @@ def _since(glance: Glance, places: Places) -> tuple[Events, Places]:
 
 
 class _New(NamedTuple):
-    """What a part has done since a place, the place behind it, and whether there is more than is told."""
+    """New visits of a part since a place, the place behind them, and whether some are left out."""
 
     visits: Rows
     changes: Rows

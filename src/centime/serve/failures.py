@@ -1,7 +1,8 @@
-"""What is answered when a request fails.
+"""The answers to requests that fail.
 
-The first answers of a kind may take long because kernels are compiled for them, once on each machine. Whoever asked
-meanwhile is told so, and not that it is too much: the work goes on, and its answer is remembered.
+The first answers of a kind may take long because kernels are compiled for them, once on each machine. A request that
+times out meanwhile gets an answer that says this instead of "too much": the work continues, and its answer is
+remembered.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from centime.model.errors import CentimeError
 from centime.model.kernel import activity
 from centime.serve.answers import failed, status_of
 
-COMPILES = 20.0  # seconds: whoever compiled so recently has more to compile, or begins to work only now
+COMPILES = 20.0  # seconds: a process that compiled this recently may have more to compile, or only begins to work
 AGAIN = "10"  # seconds
 
 

@@ -1,4 +1,4 @@
-"""What each figure and column of the window means: its type for programs, a sentence and a document for people.
+"""The meaning of each figure and column of the window: its type for programs, a sentence and a document for people.
 
 Every figure that the window shows links to its sentence on the page Help; the OpenAPI document has the same sentences.
 """
@@ -29,7 +29,7 @@ class Field:
 FIELDS = {
     "known": Field("integer", "Pages that the crawl knows: canonical URLs that were given or linked to.", "crawl.md"),
     "read": Field("integer", "Pages whose last visit found them.", "crawl.md"),
-    "fresh": Field("number", "Copies that are estimated to be the same as the page is now.", "refresh.md"),
+    "fresh": Field("number", "Copies that are estimated to be the same as the page now.", "refresh.md"),
     "fresh_share": Field(
         "share",
         "The estimated share of the importance of all known pages that is in fresh copies; pages that were never read, "
@@ -39,7 +39,7 @@ FIELDS = {
     "true_pages": Field("integer", "Pages of the simulated web, beside those that the crawl knows.", "webbox.md"),
     "true_fresh_share": Field(
         "share",
-        "The share of the copy that is the same as the simulated web now, beside what the crawl estimates.",
+        "The true share of the copy that is the same as the simulated web now, beside the estimate of the crawl.",
         "webbox.md",
     ),
     "true_error": Field(
@@ -88,7 +88,7 @@ FIELDS = {
     "failures": Field("integer", "Visits that failed.", "crawl.md"),
     "refused": Field("integer", "Visits that robots.txt or an exclude pattern refused.", "crawl.md"),
     "ready": Field("string", "When the host may be fetched from: now, a time, or blocked.", "crawl.md"),
-    "crawl_delay_seconds": Field("seconds", "The delay that robots.txt asks for.", "crawl.md"),
+    "crawl_delay_seconds": Field("seconds", "The delay that robots.txt requests.", "crawl.md"),
     "latency_seconds": Field("seconds", "How long the host takes to answer.", "crawl.md"),
     "trouble": Field("string", "The last failure.", "crawl.md"),
     "fresh_percent": Field("percent", "The estimated share of its copies that are fresh.", "refresh.md"),
@@ -107,7 +107,7 @@ FIELDS = {
     "digest": Field("string", "A checksum of the body.", "changes.md"),
     "score": Field("number", "BM25 times importance.", "search.md"),
     "language": Field("string", "As the page declares it.", "search.md"),
-    "snippet": Field("string", "A piece of the text with the words that were looked for.", "search.md"),
+    "snippet": Field("string", "A piece of the text with the words of the search.", "search.md"),
     "unit": Field("string", "Whether the budget counts pages or bytes.", "refresh.md"),
     "per_day": Field("number", "The budget of a day.", "refresh.md"),
     "fresh_in_the_coming_days": Field("share", "The freshness predicted for the coming days.", "refresh.md"),
@@ -121,8 +121,8 @@ FIELDS = {
     "spread": Field("number", "The energy that links to other sites take away.", "analysis.md"),
     "lost": Field("number", "The energy lost in pages without links.", "analysis.md"),
     "command": Field("string", "set, publish, subscribe or unsubscribe.", "serve.md"),
-    "detail": Field("string", "What was ordered, or what went wrong.", "serve.md"),
-    "by": Field("string", "Who ordered it: the name of a token, or the command line.", "serve.md"),
+    "detail": Field("string", "The content of the order, or what went wrong.", "serve.md"),
+    "by": Field("string", "Who gave the order: the name of a token, or the command line.", "serve.md"),
     "state": Field(
         "string",
         "Of an order: waiting, applied or refused. Of a partition: starting, running, frozen (it has not answered for "

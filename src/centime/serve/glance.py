@@ -1,7 +1,7 @@
 """A crawl at one moment, as the reports of the window see it: arrays over all pages are made once, when first needed.
 
-A glance belongs to the thread that made it (`served_crawl.py`) and to one state of the readers: `follow` ends it. What
-takes long and changes slowly lasts longer: it is handed from glance to glance for LASTS seconds.
+A glance belongs to the thread that made it (`served_crawl.py`) and to one state of the readers: `follow` ends it.
+Values that are slow to compute and change slowly last longer: they are passed from glance to glance for LASTS seconds.
 
 A crawl in one folder has one part, a crawl in partitions one for each of them. Pages and hosts of all parts are
 numbered one after the other: `first_page` and `first_host` are the numbers of the first ones of a part.
@@ -36,14 +36,14 @@ Value = TypeVar("Value")
 
 
 class Lasting:
-    """What is handed from one glance to the next."""
+    """Values that are passed from one glance to the next."""
 
     def __init__(self, now: float, before: "Lasting | None") -> None:
         self.now = now
         self._lasting: dict[str, tuple[float, Any]] = {} if before is None else before._lasting
 
     def _last(self, name: str, made: Callable[[], Value]) -> Value:
-        """What a function gives, or gave to an earlier glance."""
+        """The value of a function, or its value for an earlier glance."""
         found = self._lasting.get(name)
         if found is None or not 0.0 <= self.now - found[0] < LASTS:
             found = self._lasting[name] = (self.now, made())
@@ -150,13 +150,13 @@ class Glance(Lasting):
 
     @cached_property
     def budgets(self) -> BudgetCurve:
-        """What budgets around the present one would keep fresh."""
+        """The freshness under budgets around the present one."""
         return self._last("budgets", lambda: BudgetCurve(self.parts.believed(self.now)))
 
     @cached_property
     def fresh_share(self) -> float:
         """The estimated share of the copy that is fresh, by importance."""
-        weights = [one.reader.shard.pages.count for one in self.each]  # a share of each is one of its known pages
+        weights = [one.reader.shard.pages.count for one in self.each]  # the share of a part counts by its known pages
         return sum(one.fresh_share * weight for one, weight in zip(self.each, weights, strict=True)) / (
             sum(weights) or 1
         )

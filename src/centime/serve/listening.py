@@ -4,9 +4,9 @@ uvicorn limits neither the time of a request nor the connections of an address. 
 cannot hold all connections. It closes a connection
 - that has sent no complete head for HEAD_SECONDS,
 - whose request is answered before its body has come, with the answer,
-- whose answer is not taken REQUEST_SECONDS after the head of its request; of events, which have no end, something is
-  to be taken in that time,
-- beyond the share of its address: SHARE times the connections that are free. One address gets two thirds of all, each
+- whose answer is not taken REQUEST_SECONDS after the head of its request; a client of events, which have no end, must
+take something in that time, - beyond the share of its address: SHARE times the connections that are free. One address
+gets two thirds of all, each
   of two gets two fifths, and for one more address there is always room.
 """
 
@@ -49,14 +49,14 @@ _LISTEN = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?(\d{1,5})").fullmatch
 
 
 class Prompt(HttpToolsProtocol):
-    """Closes connections whose request or whose taking of the answer lasts too long, and those beyond an address's
+    """Closes connections whose client sends its request or reads the answer too slowly, and those beyond an address's
     share.
     """
 
     shares = True  # whether an address has a share of all connections
-    _head: asyncio.TimerHandle | None = None  # until when the head of a request must be there
-    _taken: asyncio.TimerHandle | None = None  # and until when its answer is to be taken
-    _stuck: asyncio.TimerHandle | None = None  # and until when the client must take something
+    _head: asyncio.TimerHandle | None = None  # until when the head of a request must arrive
+    _taken: asyncio.TimerHandle | None = None  # until when its answer must be read
+    _stuck: asyncio.TimerHandle | None = None  # until when the client must read something
     _is_ending = False
 
     def connection_made(self, transport: Any) -> None:
@@ -69,7 +69,7 @@ class Prompt(HttpToolsProtocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Takes a part of a request; what comes after the last answer is dropped."""
+        """Takes a part of a request; data after the last answer are dropped."""
         if not self._is_ending:
             super().data_received(data)
 
@@ -86,7 +86,7 @@ class Prompt(HttpToolsProtocol):
             self._await_head()
 
     def on_response_complete(self) -> None:
-        """The answer is written. If the request has not come whole, nothing more is read."""
+        """The answer is written. If the request is incomplete, nothing more is read."""
         self._taken = _cancelled(self._taken)
         if self.pipeline:
             self._taken = self._closing_in(REQUEST_SECONDS)
@@ -97,7 +97,7 @@ class Prompt(HttpToolsProtocol):
             self._taken = self._closing_in(LINGER_SECONDS)  # the client reads the answer: closing at once may lose it
 
     def pause_writing(self) -> None:
-        """The client does not take what is written."""
+        """The client does not read what is written."""
         super().pause_writing()
         self._stuck = self._closing_in(REQUEST_SECONDS)
 
@@ -107,7 +107,7 @@ class Prompt(HttpToolsProtocol):
         self._stuck = _cancelled(self._stuck)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing comes any more."""
+        """The connection is closed."""
         for timer in (self._head, self._taken, self._stuck):
             _cancelled(timer)
         super().connection_lost(exc)
@@ -159,7 +159,8 @@ def _cancelled(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
 
 
 def _network(client: tuple[str, int] | None) -> str:
-    """Whom a connection counts for: an address, or the 64 bits of IPv6 that one subscriber of a provider has."""
+    """The address for which a connection counts: an IPv4 address, or the 64 bits of IPv6 that one subscriber of a
+    provider has."""
     address = client[0] if client else ""
     return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
 
@@ -231,7 +232,7 @@ class WindowServer(uvicorn.Server):
                 log_config=None,
                 log_level=logging.WARNING,
                 server_header=False,
-                proxy_headers=False,  # believed from nobody here; `proxy.py` does it if it is wanted
+                proxy_headers=False,  # not trusted here; `proxy.py` reads them with `--behind-proxy`
                 date_header=True,
                 limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=IDLE_SECONDS,
@@ -270,7 +271,7 @@ def bound(host: str, port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
-        made.listen(BACKLOG)  # before anybody is told the address
+        made.listen(BACKLOG)  # before the address is announced
     except OSError as trouble:
         made.close()
         raise BadInput(f"cannot listen at {host}:{port}: {trouble.strerror or trouble}") from trouble

@@ -1,4 +1,4 @@
-"""Figures of all crawls in the text format of Prometheus, made anew for each scrape."""
+"""Figures of all crawls in the text format of Prometheus, computed for each scrape."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

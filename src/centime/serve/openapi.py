@@ -157,7 +157,7 @@ def _column(name: str) -> dict[str, Any]:
 
 
 def written() -> str:
-    """The document as it is committed."""
+    """The document as the repository has it."""
     return json.dumps(openapi(), indent=1, ensure_ascii=False) + "\n"
 
 

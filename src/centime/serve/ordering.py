@@ -31,7 +31,7 @@ KINDS = ("set", "ban", "boost", "publish", "subscribe", "unsubscribe")
 
 
 def give_order(folder: Path, form: Mapping[str, str], by: str) -> dict[str, Any]:
-    """Hands the order of a form to the crawl; BadInput says what is wrong with it."""
+    """Passes the order of a form to the crawl; BadInput says what is wrong with it."""
     commands = _commands(folder, form, by)
     return hand_over(folder, commands)
 
@@ -98,7 +98,7 @@ def _field(form: Mapping[str, str], name: str) -> str:
 
 
 def order_list(folder: Path) -> list[dict[str, Any]]:
-    """What was ordered, newest first: orders that wait, that were applied, and that were refused."""
+    """All orders, newest first: those that wait, that were applied, and that were refused."""
     inbox = CommandInbox(folder)
     waiting = []
     for path in inbox.waiting():
@@ -112,7 +112,7 @@ def order_list(folder: Path) -> list[dict[str, Any]]:
 
 
 def _unreadable(inbox: CommandInbox, known: set[str]) -> list[dict[str, Any]]:
-    """Files of the inbox that were refused because they are no commands."""
+    """Files of the inbox that were refused because they are not commands."""
     rows = []
     for path in sorted((inbox.path / REFUSED).glob(f"*{REASON}"), reverse=True)[:MOST_LISTED]:
         stamp, _, identity = path.name.removesuffix(REASON).partition("-")

@@ -1,7 +1,8 @@
-"""A server in front of the window: what its headers say about a request, of which only its own words are believed.
+"""A proxy in front of the window: its headers describe a request; only the part that the proxy itself has written is
+trusted.
 
-A proxy appends the address of whoever connected to it to X-Forwarded-For. Everything before the last address was there
-when the request came and may be invented. Without `--behind-proxy` the headers are not looked at.
+A proxy appends the address of its client to X-Forwarded-For. Everything before the last address was sent by the client
+and may be invented. Without `--behind-proxy` these headers are ignored.
 """
 
 import ipaddress
@@ -11,7 +12,7 @@ from starlette.types import Scope
 
 
 def forwarded(scope: Scope) -> Scope:
-    """The request as the proxy received it: the address of its client, and whether that one spoke TLS."""
+    """The request as the proxy received it: the address of its client, and whether the client used TLS."""
     headers = Headers(scope=scope)
     found = dict(scope)
     hops = headers.getlist("x-forwarded-for")

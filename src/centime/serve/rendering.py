@@ -66,7 +66,7 @@ def _environment() -> Environment:
 
 
 def label(name: str) -> Markup:
-    """The name of a figure as a link to what it means."""
+    """The name of a figure as a link to its explanation."""
     spoken = name.replace("_", " ")
     if name not in FIELDS:
         return escape(spoken)
@@ -119,7 +119,7 @@ def until(seconds: float) -> str:
 
 
 def secretless(to: str) -> str:
-    """A subscriber without what may be secret in its address: user, path and query."""
+    """A subscriber's address without the parts that may be secret: user, path and query."""
     scheme, _, rest = to.partition("://")
     if not rest:
         return visible(to.partition(":")[0])
@@ -136,7 +136,7 @@ def outside(url: str) -> Markup:
 
 
 def number(value: object) -> str:
-    """A number with the digits that a person wants."""
+    """A number with as many digits as a person needs."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
@@ -145,7 +145,7 @@ def number(value: object) -> str:
         return f"{value:,}".replace(",", "\u202f")
     if isinstance(value, float):
         plain = f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1e4 else f"{value:.4g}"
-        return plain.replace("e-0", "e-")  # as scripts write it
+        return plain.replace("e-0", "e-")  # as JavaScript writes it
     return visible(str(value))
 
 

@@ -1,16 +1,17 @@
-"""A crawl that is served: one thread reads it, answers are remembered while they hold, and a busy thread keeps nobody
-waiting for what is known already.
+"""A crawl that is served: one thread reads it, answers are remembered while they are valid, and known answers are given
+even while the thread is busy.
 
-    an answer holds      as long as the reader's state does. Time itself changes figures: one that is older than HOLDS
-                         seconds is given, and worked out again behind it; at FORGOTTEN it is worked out first
-    the reader follows   at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time;
-                         the shorter of the last two times counts, so that what is slow once keeps nobody waiting
+    an answer holds      as long as the reader's state does. Time itself changes figures: an answer older than HOLDS
+    seconds is given, and recomputed in the background; one older than FORGOTTEN is recomputed first the reader follows
+    at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time;
+                         the shorter of the last two durations counts, so that one slow pass delays no answer
     a late answer        of an earlier state is given while the thread is busy, if it is no older than LATE seconds
 
 The reader's state is changed by `follow` and is not made for several threads: everything that touches it runs in the
-one thread of the crawl. A folder that cannot be read (damaged, deleted, of another format) makes every answer raise a
+one thread of the crawl. If a folder cannot be read (damaged, deleted, of another format), every answer raises a
 CentimeError that says so; the next request after FOLLOW_SECONDS tries again, so a folder that was repaired, upgraded or
-put back is served again. The log has a warning when a folder cannot be read any more, and says when it can.
+put back is served again. The log has a warning when a folder becomes unreadable, and a message when it is readable
+again.
 """
 
 import asyncio
@@ -48,7 +49,7 @@ _log = logging.getLogger("centime.serve")
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Value]):
-    """What was asked for, and the state and the time that it is of."""
+    """The value of a request, with the state and the time to which it belongs."""
 
     value: Value
     frame: int
@@ -69,11 +70,11 @@ class ServedCrawl:
         self._glance: Glance | None = None
         self._trouble: CentimeError | None = None
         self._brought_at = 0.0
-        self._told = ""  # the trouble that the log has
+        self._logged = ""  # the trouble that was logged last
         self._looked = float("-inf")  # by the monotonic clock, as all times here but those of glances
         self._pause = FOLLOW_SECONDS
         self._taken = 0.0  # seconds of CPU for the last look
-        self._state = 0  # one more whenever the reader's state is another
+        self._state = 0  # raised whenever the reader's state changes
         self._answers: OrderedDict[Any, tuple[int, Answer[Any]]] = OrderedDict()
         self._bytes = 0
         self._under_way: dict[Any, asyncio.Future[Answer[Any]]] = {}
@@ -81,7 +82,7 @@ class ServedCrawl:
     async def ask(
         self, key: Any, work: Callable[[Glance], Value], size: Callable[[Value], int] = lambda value: 1000
     ) -> Answer[Value]:
-        """The value of `work` for the newest state, or a remembered one; `key` says what is asked."""
+        """The value of `work` for the newest state, or a remembered one; `key` identifies the request."""
         known = self._known(key)
         if known is not None and time.monotonic() - known.made < HOLDS:
             return known
@@ -108,7 +109,7 @@ class ServedCrawl:
     def _forget(self, key: Any, done: "asyncio.Future[Answer[Any]]") -> None:
         self._under_way.pop(key, None)
         if not done.cancelled():
-            done.exception()  # nobody waits for it any more
+            done.exception()  # no request waits for it any more
 
     def _known(self, key: Any) -> Answer[Any] | None:
         found = self._answers.get(key)
@@ -157,23 +158,23 @@ class ServedCrawl:
         except (CentimeError, OSError) as trouble:
             self._close()
             self._trouble = _named(self.path, trouble)
-            self._tell(str(self._trouble))
+            self._log_trouble(str(self._trouble))
             raise self._trouble from trouble
         finally:
             self._looked = time.monotonic()
-            # its own work and not the time that passed: a machine that is busy with something else makes nothing older
+            # CPU time instead of elapsed time: other work on the machine does not count
             before, self._taken = self._taken, time.thread_time() - worked
             self._pause = max(FOLLOW_SECONDS, LEISURE * min(before, self._taken))
-        self._tell("")
+        self._log_trouble("")
         return self._glance
 
-    def _tell(self, trouble: str) -> None:
+    def _log_trouble(self, trouble: str) -> None:
         """Logs that the crawl cannot be read, and that it can again, once each."""
-        if trouble and trouble != self._told:
+        if trouble and trouble != self._logged:
             _log.warning("%s cannot be shown: %s", self.name, trouble)
-        elif self._told and not trouble:
+        elif self._logged and not trouble:
             _log.info("%s is shown again", self.name)
-        self._told = trouble
+        self._logged = trouble
 
     def _followed(self) -> Glance:
         """The glance after all frames that are there."""
@@ -182,7 +183,7 @@ class ServedCrawl:
             self._brought_at = self._clock()
         parts = self._parts
         if parts is not None and self._opened_as != self._described():
-            self._close()  # another crawl is in its place, it was upgraded or damaged, or another partition was opened
+            self._close()  # another crawl took its place, it was upgraded or damaged, or another partition was opened
             parts = None
         if parts is None:
             self._opened_as = self._described()
@@ -200,7 +201,7 @@ class ServedCrawl:
         return Glance(parts, self._clock(), old)
 
     def _described(self) -> list[Any]:
-        """What the folders are, by their own words; it stays the same while a crawl runs."""
+        """The descriptions in the folders; they stay the same while a crawl runs."""
         check_any_folder(self.path)
         with damage_closes(self.path):
             said = [(folder, read_about(folder)) for folder in folders_of(self.path)]
@@ -215,7 +216,7 @@ class ServedCrawl:
 
 def in_folder(path: Path, work: Callable[Given, Value], *given: Given.args, **named: Given.kwargs) -> Value:
     """The value of `work` in the folder of a crawl; a folder that is away or may not be read is a FolderGone, which is
-    nobody's wrong usage.
+    no wrong usage.
     """
     try:
         check_any_folder(path)
@@ -228,7 +229,7 @@ def in_folder(path: Path, work: Callable[Given, Value], *given: Given.args, **na
 
 
 def _named(path: Path, trouble: CentimeError | OSError, *, reads: bool = True) -> CentimeError:
-    """Why a crawl cannot be read, or not be written, as an error that is nobody's wrong usage."""
+    """Why a crawl cannot be read, or not be written, as an error that is no wrong usage."""
     if isinstance(trouble, BadInput):
         return FolderGone(str(trouble))
     if isinstance(trouble, CentimeError):

@@ -1,6 +1,6 @@
-"""Serves crawls until it is told to stop: in the process of `centime serve`, or beside a crawl (`processes/window.py`).
+"""Serves crawls until it is stopped: in the process of `centime serve`, or beside a crawl (`processes/window.py`).
 
-python -m centime.serve.serving DIR PORT [LOG]     says its address on standard output, ends when standard input does;
+python -m centime.serve.serving DIR PORT [LOG]     writes its address to standard output, ends when standard input does;
                                                    LOG is `LogSettings` as JSON
 """
 

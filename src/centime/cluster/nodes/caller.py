@@ -1,7 +1,7 @@
-"""A connection to a node until its first message: the proof of the token, then what it is for.
+"""A connection to a node until its first message: the proof of the token, then the purpose of the connection.
 
 Nothing is read beyond the first message, because what follows may belong to a process that the node starts. A caller
-that has not come so far within some seconds is dropped.
+that takes longer than some seconds is dropped.
 """
 
 import socket
@@ -15,7 +15,7 @@ PATIENCE_SECONDS = 5.0
 
 
 class Stranger(Exception):
-    """The caller does not know the token, has hung up, or says what no caller says."""
+    """The caller does not know the token, has hung up, or sends an invalid message."""
 
 
 class _Stage(Enum):
@@ -23,7 +23,7 @@ class _Stage(Enum):
 
 
 class Caller:
-    """One connection that says who it is."""
+    """One connection whose caller identifies itself."""
 
     def __init__(self, connection: socket.socket, token: bytes, now: float) -> None:
         self.connection = connection

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Called(Protocol):
-    """What a call leads to."""
+    """The result of a call."""
 
     def hang_up(self) -> None:
         """Ends the connection."""
@@ -29,15 +29,15 @@ class Calling(Generic[C]):
 
     @property
     def is_done(self) -> bool:
-        """Whether `result` waits for nothing."""
+        """Whether `result` returns at once."""
         return self._done.is_set()
 
     def wait(self, seconds: float) -> None:
-        """Waits for the end of the call, so many seconds at most."""
+        """Waits for the end of the call, at most this many seconds."""
         self._done.wait(seconds)
 
     def result(self) -> C:
-        """The connection; raises why there is none."""
+        """The connection; raises an error if there is none."""
         self._done.wait()
         if self._connection is None:
             assert self._trouble is not None
@@ -45,7 +45,7 @@ class Calling(Generic[C]):
         return self._connection
 
     def give_up(self) -> None:
-        """Nobody wants the connection any more."""
+        """Closes the connection as soon as it is there: it is not needed any more."""
         with self._lock:
             self._given_up = True
             if self._connection is not None:

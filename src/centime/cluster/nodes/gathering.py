@@ -1,10 +1,10 @@
 """Copies the folder of a partition from its node, for reports on another machine: only what differs, as to a replica.
 
-    python -m centime.cluster.nodes.gathering SOCKET        sends a folder to whoever is at the other end
+    python -m centime.cluster.nodes.gathering SOCKET        sends a folder to the process at the other end
 
-Stored bodies are sent if they are wanted: what files of the archive have grown by, and pages with all their versions
-that were seen since the last time. The folder may be in use. Then a snapshot can replace another while it is sent; the
-receiver asks again until nothing differs but the end of the journal.
+Stored bodies are sent on request: new bytes of archive files, and pages with all their versions that were seen since
+the last time. The folder may be in use. Then a snapshot can replace another while it is sent; the receiver repeats the
+request until only the end of the journal differs.
 """
 
 import fcntl
@@ -35,16 +35,16 @@ from centime.store.versions.change_log import last_seen, seen_since
 ATTEMPTS = 5
 CALL_SECONDS = 10.0
 GATHERING = ".gathering"
-INCARNATION = 1  # of all that is gathered: nobody else writes there
+INCARNATION = 1  # of all gathered folders: no other process writes there
 _unpack = msgspec.msgpack.Decoder(ToKeeper).decode
 
 
 class Wanted(msgspec.Struct, array_like=True, frozen=True):
-    """The first message: which folder is to be sent, and what of it."""
+    """The first message: which folder to send, and which parts of it."""
 
     folder: str
     bodies: bool = False
-    seen: float = 0.0  # versions of pages that were seen since are wanted
+    seen: float = 0.0  # send versions of pages that were seen since
 
 
 def gather(address: str, token: bytes, folder: str, partition: int, to: Path, *, bodies: bool = False) -> int:
@@ -121,14 +121,14 @@ def bring_here(path: Path) -> str:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Lets one process at a time write copies."""
+    """A lock: one process at a time writes copies."""
     with (path / GATHERING).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def main(number: int | None = None) -> None:
-    """Sends a folder: the first message says what is wanted, the second one what the receiver has."""
+    """Sends a folder: the first message names the requested parts, the second one the files of the receiver."""
     die_with_parent()
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.SIG_IGN)
@@ -147,7 +147,7 @@ def main(number: int | None = None) -> None:
 
 
 def _parts(wanted: Wanted, has: Has) -> Iterator[ToKeeper]:
-    """All that the receiver lacks; the end of the journal is the last."""
+    """All files and parts that the receiver lacks; the end of the journal is the last."""
     folder, ids = Path(wanted.folder), (has.partition, has.incarnation)
     *parts, tail = Shipper(folder, *ids).differences(has, 1)
     yield from parts

@@ -25,11 +25,11 @@ from centime.processes.clock import RunClock
 
 CALL_SECONDS = 3.0
 ASK_SECONDS = 5.0
-SILENT_SECONDS = 3.0  # of a ping without an answer, after which nothing is asked of a node
+SILENT_SECONDS = 3.0  # of a ping without an answer, after which a node gets no requests
 
 
 class Asked(MessageSocket):
-    """A connection on which questions are answered."""
+    """A connection for questions and answers."""
 
     def __init__(self, address: str, token: bytes) -> None:
         super().__init__(call(address, token, CALL_SECONDS))
@@ -73,7 +73,7 @@ class RemoteProcess(MessageSocket):
         return self._line.processes.get(self._key, (0, 0.0))[0]
 
     def cpu_seconds(self) -> float:
-        """The CPU that it has used, as the node has said last."""
+        """The CPU time that it has used, as last reported by the node."""
         return self._line.processes.get(self._key, (0, 0.0))[1]
 
     def end(self) -> None:
@@ -105,21 +105,21 @@ class NodeLine(Asked):
         self.folder, self.copy = ready.folder, ready.copy
         self.heard_at = after
         self.processes: dict[int, tuple[int, float]] = {}
-        self._asked_at: float | None = None  # when it was pinged first since it said something last
+        self._asked_at: float | None = None  # when the first ping since its last message was sent
         self._found: dict[str, bool] = {}
 
     def ping(self, now: float) -> None:
-        """Asks how its processes are."""
+        """Asks for the state of its processes."""
         self._asked_at = now if self._asked_at is None else self._asked_at
         self.say(pack(Ping()))
 
     def is_silent(self, now: float) -> bool:
-        """Whether it leaves pings without an answer; OSError or EOFError if the line has ended."""
+        """Whether it does not answer pings; OSError or EOFError if the line has ended."""
         self.hear(now)
         return self._asked_at is not None and now - self._asked_at > SILENT_SECONDS
 
     def hear(self, now: float) -> None:
-        """Takes what has come; OSError or EOFError if the line has ended."""
+        """Processes the messages that have arrived; OSError or EOFError if the line has ended."""
         self.flush()
         for packed in self.receive():
             self.heard_at, self._asked_at = now, None

@@ -1,10 +1,10 @@
-"""A node: the process on a machine that runs partitions and keepers of crawls for whoever knows the token.
+"""A node: the process on a machine that runs partitions and keepers of crawls for every caller that knows the token.
 
-It listens on one address and contacts nobody but its head. Each process that it starts gets the connection on which it
-was asked for, so messages between the coordinator and a partition do not pass through the node.
+It listens on one address and contacts only its head. Each process that it starts gets the connection on which it was
+requested, so messages between the coordinator and a partition do not pass through the node.
 
-The processes of a run end when its line hangs up, when nothing was heard on it for some seconds, or with the node. So
-whoever takes over the partitions of a node that is cut off can wait until nobody fetches for them any more.
+The processes of a run end when its line hangs up, when no message came on it for some seconds, or with the node. So a
+run that takes over the partitions of a disconnected node can wait until no process fetches for them any more.
 """
 
 import os
@@ -88,14 +88,14 @@ class _Line(MessageSocket):
     def __init__(self, connection: socket.socket, now: float) -> None:
         super().__init__(connection)
         self.heard_at = now
-        self.run = ""  # whose line it is
-        self.crawl = ""  # and of which crawl, once it has said so
-        self.joined = ""  # the node that says on it that it is there
+        self.run = ""  # the run that owns this line
+        self.crawl = ""  # and its crawl, once it is named
+        self.joined = ""  # the node that reports on this line that it is there
 
 
 class Node:
-    """One node; `listen` is an address of this machine, and the only one on which anything listens. `tell` gets a
-    sentence when something should be known of its head.
+    """One node; `listen` is an address of this machine, and the only one on which anything listens. `tell` receives
+    sentences for people about its head.
     """
 
     def __init__(
@@ -140,7 +140,8 @@ class Node:
         self._ending = False
 
     def run(self, begins: Callable[[], None] = lambda: None) -> None:
-        """Serves until it is told to end; `begins` is called once it does. InUse if another node has its folder."""
+        """Serves until `end` is called or requested; `begins` is called once it does. InUse if another node has its
+        folder."""
         raise_limit(1024)
         lock = lock_file(self._folder, "another node keeps partitions here")
         try:
@@ -169,7 +170,7 @@ class Node:
         self._selector.close()
 
     def turn(self, timeout: float) -> None:
-        """Takes calls and messages, waiting up to so many seconds for the first."""
+        """Accepts calls and processes messages, waiting up to `timeout` seconds for the first."""
         ready = self._selector.select(timeout)
         now = monotonic()
         for key, _ in ready:
@@ -221,7 +222,7 @@ class Node:
         self._selector.unregister(caller)
         match message:
             case Start(run, key, kind) if kind in KINDS:
-                with suppress(OSError):  # no process can be started: whoever waits for it finds the connection closed
+                with suppress(OSError):  # no process can be started: the caller finds the connection closed
                     if any(line.run == run for line in self._lines):
                         self._processes[run, key] = self._start(*KINDS[kind], caller.connection)
                 caller.connection.close()
@@ -245,7 +246,7 @@ class Node:
         self._obey(line, messages, now)
 
     def _obey(self, line: _Line, messages: Sequence[ToNode], now: float) -> None:
-        """Carries out what a line says; what cannot be done ends the line, and never the node."""
+        """Carries out the messages of a line; an error ends the line, and never the node."""
         try:
             for message in messages:
                 line.heard_at = now
@@ -351,7 +352,7 @@ class Node:
         return path
 
     def _join(self, now: float) -> None:
-        """Says to the head that this node is there."""
+        """Reports to the head that this node is there."""
         if not self._head or now - self._joined_at < JOIN_SECONDS:
             return
         if self._to_head is None and now - self._called_at >= AGAIN_SECONDS:
@@ -373,7 +374,7 @@ class Node:
                 self._to_head = None
 
     def _tell_once(self, said: str) -> None:
-        """Tells what was not told last."""
+        """Passes a sentence to `tell`, unless it was the last one."""
         if said != self._told:
             self._told = said
             self._tell(f"{self.address}: {said}")

@@ -1,8 +1,8 @@
-"""Makes the folder of a crawl again whose machine was lost: from the newest copy of `cluster.json` that a node has.
+"""Restores the folder of a crawl whose machine was lost, from the newest copy of `cluster.json` that a node has.
 
 Nodes get a copy whenever it changes, before the next order that depends on where partitions are (`remote.py`). Numbers
-of incarnations may be a little older in a copy, so they are raised by far more than there can be processes meanwhile.
-What waited in the inbox of the lost folder is lost.
+of incarnations may be a little older in a copy, so they are raised by far more than the number of processes that could
+have started since. Commands in the inbox of the lost folder are lost.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ INCARNATIONS = 1_000_000
 
 
 def recover(path: Path, head: str, token: bytes, crawl: str = "") -> About:
-    """Writes `cluster.json` into a new folder; returns what it says. BadInput if nodes know none, or several crawls and
+    """Writes `cluster.json` into a new folder; returns its content. BadInput if nodes know none, or several crawls and
     none is named.
     """
     if is_cluster(path) or (path.exists() and list_folder(path)):

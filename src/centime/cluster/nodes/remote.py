@@ -3,8 +3,8 @@
 A node whose line ends, or says nothing for `LOST_SECONDS`, is lost: by then it has killed the processes of this run
 itself (`node.py`), unless it is frozen with all of them. It may come back as a new node.
 
-A run that waits says nothing to its other nodes, which would count it as dead. So it never waits for a node that is
-silent, and calls nodes and their head in threads (`calling.py`).
+A run that waits sends nothing to its other nodes, which would consider it dead. So it never waits for a silent node,
+and calls nodes and their head in threads (`calling.py`).
 """
 
 import secrets
@@ -48,8 +48,8 @@ END_SECONDS = 10.0  # in which nodes notice that the run before has ended
 
 
 class RemoteNodes:
-    """The nodes of a head, for one run of a crawl; `crawl` names the crawl on their disks. It is empty for what may run
-    several times at once.
+    """The nodes of a head, for one run of a crawl; `crawl` names the crawl on their disks. It is empty for work that
+    may run several times at once.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class RemoteNodes:
             self._head_call.give_up()
 
     def note(self, version: int, data: bytes, *, at_once: bool) -> None:
-        """Lets all nodes keep a copy of `cluster.json`, before whatever is said to them next if it is `at_once`."""
+        """Sends all nodes a copy of `cluster.json`; with `at_once`, before any other message to them."""
         self._note_of = version, data
         if at_once:
             self._send_notes()
@@ -180,14 +180,14 @@ class RemoteNodes:
             if self._noted.get(name, 0) < version:
                 self._noted[name] = version
                 line.say(pack(Note(self._crawl, version, data)))
-                with suppress(OSError):  # it is found to be lost in the next turn
+                with suppress(OSError):  # the next turn finds it lost
                     line.flush()
 
     def _name(self, partition: int) -> str:
         return f"{self._crawl}/partitions/{partition:02}"
 
     def _answers(self, node: str) -> bool:
-        """Whether a node may be asked something now; one that is silent, or failed since the last turn, may not."""
+        """Whether a node may get a request now; one that is silent, or failed since the last turn, may not."""
         if node not in self._lines or node in self._failed:
             return False
         try:
@@ -213,7 +213,7 @@ class RemoteNodes:
         return process
 
     def _list(self, now: float) -> None:
-        """Asks the head who is there, and takes its last answer; a run goes on without its head."""
+        """Asks the head for its nodes, and uses its last answer; a run continues without its head."""
         try:
             if self._head_call is not None and self._head_call.is_done:
                 calling, self._head_call = self._head_call, None
@@ -241,7 +241,8 @@ class RemoteNodes:
                 self._calls[name] = Calling(partial(NodeLine, name, self._token, self._run, self._crawl, self._clock))
 
     def _greet(self, now: float) -> list[InUse]:
-        """Takes the lines of nodes that have answered by now; returns what those say that have another run."""
+        """Takes over the lines of nodes that have answered by now; returns the messages of those that serve another
+        run."""
         busy = []
         for name, calling in [one for one in self._calls.items() if one[1].is_done]:
             del self._calls[name]
@@ -257,8 +258,8 @@ class RemoteNodes:
         return busy
 
     def _meet_first(self, nodes: list[NodeInfo]) -> None:
-        """Meets all nodes that answer soon; InUse if another run of the crawl goes on there. One that has just died may
-        not have been noticed yet.
+        """Meets all nodes that answer soon; InUse if another run of the crawl is active there. The end of a run that
+        has just died may not have been noticed yet.
         """
         until = monotonic() + END_SECONDS
         while True:

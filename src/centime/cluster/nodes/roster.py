@@ -1,5 +1,5 @@
-"""The nodes of a cluster, as its head knows them. Nothing of it is kept: nodes say again every second that they are
-there, also to a head that was started again.
+"""The nodes of a cluster, as its head knows them. It is not stored: every second, nodes report that they are there,
+also to a restarted head.
 """
 
 from msgspec import structs
@@ -10,14 +10,14 @@ AWAY_SECONDS = 10.0  # after its last word, a node is not listed any more
 
 
 class Roster:
-    """All nodes that have said lately that they are there."""
+    """All nodes that have lately reported that they are there."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, tuple[NodeInfo, float]] = {}
         self._leaving: set[str] = set()
 
     def join(self, node: NodeInfo, now: float) -> None:
-        """A node says that it is there."""
+        """A node reports that it is there."""
         self._nodes[node.address] = node, now
 
     def leave(self, address: str, *, leaving: bool) -> None:

@@ -1,6 +1,6 @@
-"""What is said to a node. The first message on a connection says what the connection is for:
+"""Messages to a node. The first message on a connection says what the connection is for:
 
-Join        another node belongs to this head; said again every second
+Join        another node belongs to this head; repeated every second
 List        asks the head for all nodes
 Leave       asks the head to empty a node, or to use it again
 Follow      asks a node to join a head
@@ -16,7 +16,7 @@ import msgspec
 
 
 class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A node, as it describes itself; `leaving` is what its head was told."""
+    """A node, as it describes itself; `leaving`: its head was asked to empty it."""
 
     address: str
     folder: str
@@ -132,7 +132,7 @@ class Drop(msgspec.Struct, array_like=True, frozen=True, tag="drop"):
 
 
 class Note(msgspec.Struct, array_like=True, frozen=True, tag="note"):
-    """A copy of the `cluster.json` of a crawl that runs on this line; an older version replaces no newer one."""
+    """A copy of the `cluster.json` of a crawl that runs on this line; an older version never replaces a newer one."""
 
     crawl: str
     version: int

@@ -1,11 +1,13 @@
-"""The secret that the nodes of a cluster share, and how both ends of a connection prove that they know it.
+"""The secret that the nodes of a cluster share, and the protocol by which both ends of a connection prove that they
+know it.
 
     node -> caller      its nonce, 32 bytes
     caller -> node      its own nonce, and HMAC-SHA256(token, "caller" + both nonces)
     node -> caller      HMAC-SHA256(token, "node" + both nonces)
 
-The token itself never travels. Nothing else is read from a caller before its proof, so a stranger can send 64 bytes
-that count. What follows is neither encrypted nor signed: the network between the nodes must be closed to others.
+The token itself is never sent. Nothing else is read from a caller before its proof, so a stranger can send at most 64
+bytes that are read. What follows is neither encrypted nor signed: the network between the nodes must be closed to
+others.
 """
 
 import hmac
@@ -28,7 +30,7 @@ class NotAdmitted(CentimeError):
 
 
 def read_token(path: Path | None) -> bytes:
-    """The token in a file, which nobody but its owner may read."""
+    """The token in a file, which only its owner may read."""
     file = (path or USUAL_TOKEN).expanduser()
     try:
         token = read_file(file).strip()
@@ -62,7 +64,7 @@ def new_nonce() -> bytes:
 
 
 def proof(token: bytes, who: bytes, of_node: bytes, of_caller: bytes) -> bytes:
-    """What `who` ("caller" or "node") shows to the other end."""
+    """The proof that `who` ("caller" or "node") sends to the other end."""
     return hmac.digest(token, who + of_node + of_caller, "sha256")
 
 

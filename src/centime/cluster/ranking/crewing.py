@@ -18,7 +18,7 @@ class Crewing(Protocol):
 
     @property
     def count(self) -> int:
-        """Among how many processes the ranking is divided."""
+        """The number of processes that the ranking is divided among."""
         ...
 
     def start(self, number: int, first: bytes, others: Iterable[socket]) -> Process:
@@ -26,11 +26,11 @@ class Crewing(Protocol):
         ...
 
     def turn(self) -> None:
-        """Looks after the machines; called every second."""
+        """Keeps the connections to the machines alive; called every second."""
         ...
 
     def close(self) -> None:
-        """Ends it."""
+        """Closes all connections."""
         ...
 
 
@@ -68,14 +68,14 @@ class NodeCrew:
             try:
                 process = self._nodes.start_ranker(nodes[0], first)
             except (OSError, NotAdmitted):
-                self._nodes.turn(self._clock())  # which finds that it is lost
+                self._nodes.turn(self._clock())  # which notices that it is lost
                 continue
             self._at[number] = nodes[0]
             return process
         raise CentimeError("all nodes of the cluster are lost")
 
     def turn(self) -> None:
-        """Tells nodes that this ranking lives, and hears from them; they kill its processes otherwise."""
+        """Exchanges pings with the nodes; without them, they would kill the processes of this ranking."""
         if monotonic() - self._turned_at >= 1.0:
             self._turned_at = monotonic()
             self._nodes.turn(self._clock())

@@ -1,12 +1,12 @@
 """PageRank of a graph by several processes that exchange boundary values alone, with a certified error.
 
     bsp       synchronous: all workers make one iteration, exchange values, and make the next one
-    chaotic   no worker waits: each goes on with the newest values that have arrived
+    chaotic   no worker waits: each continues with the newest values that have arrived
 
 Guaranteed: as of any solver (`rank/pagerank.py`), |x - x*|_1 <= (d |x - h|_1 + rounding) / (1-d), where x is one exact
-iteration from h. The workers make that iteration together; whatever came before is only the way to a good h. So a
-worker that is lost with its machine costs time alone: another one goes on from the values that it has told last (every
-KEEP_SECONDS), all tell each other their boundary values, and the ranking goes on.
+iteration from h. The workers make that iteration together; all earlier iterations only serve to find a good h. So a
+worker that is lost with its machine costs nothing but time: another one continues from the values that it sent last
+(every KEEP_SECONDS), all exchange their boundary values, and the ranking continues.
 """
 
 import selectors
@@ -56,10 +56,10 @@ WAYS: tuple[Way, ...] = ("bsp", "chaotic")
 Answer = TypeVar("Answer", bound=FromWorker)
 IDLE = 5  # iterations in a row without a smaller change: only rounding is left
 CHAOTIC_IDLE = 100  # the same, where news from another slice may raise the change again
-LEAST_SHARE = 0.1  # of the error, for changes of boundary values that are never told
+LEAST_SHARE = 0.1  # of the error, for changes of boundary values that are never sent
 SILENCE_SECONDS = 600.0
 KEEP_SECONDS = 5.0
-MOST_LOST = 100  # processes that end again and again are not lost machines
+MOST_LOST = 100  # when so many processes end, the cause is not a lost machine
 
 
 class _Lost(Exception):
@@ -68,7 +68,7 @@ class _Lost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """What workers have told each other: bytes of messages without the result, and boundary values."""
+    """The traffic between workers: bytes of messages without the result, and boundary values."""
 
     bytes: int
     values: int
@@ -84,8 +84,8 @@ def rank_divided(
     error: float = 1e-8,
     progress: Callable[[float], None] = lambda error: None,
 ) -> tuple[Scores, Exchanged]:
-    """The PageRank of each page (mean 1), by so many processes of this machine or those of a crew; and what they have
-    exchanged.
+    """The PageRank of each page (mean 1), by `processes` processes of this machine or those of a crew; and the traffic
+    between them.
     """
     if way not in WAYS:
         raise BadSetting(f"a ranking on a cluster is one of {', '.join(WAYS)}, not {way!r}")
@@ -130,16 +130,16 @@ class _Workers:
         self._selector = selectors.DefaultSelector()
         self._processes: list[Process] = []
         self._sweeps: list[int] = [0] * crewing.count
-        self._kept = [b""] * crewing.count  # the values that each has told last
+        self._kept = [b""] * crewing.count  # the values that each has sent last
         self._kept_at = time.monotonic()
         self._ended: set[int] = set()  # slices whose processes have ended
         self._lost = 0
         self._bytes = self._values = self._boundary = 0
         self._still, self._least_change = 0, float("inf")
-        self._heard: deque[tuple[int, FromWorker]] = deque()
+        self._received: deque[tuple[int, FromWorker]] = deque()
         for number, piece in enumerate(slices_of(graph, damping, crewing.count)):
             self._processes.append(self._start(number, piece))
-            self._boundary += sum(map(len, piece.told)) // 4
+            self._boundary += sum(map(len, piece.needed)) // 4
 
     def _start(self, number: int, piece: Slice) -> Process:
         packed = pack(piece)
@@ -152,7 +152,7 @@ class _Workers:
         return process
 
     def recover(self) -> None:
-        """Lets other processes go on with the slices of those that have ended, from what they have told last."""
+        """Starts other processes for the slices of those that have ended, from the values that these sent last."""
         while True:
             self._lost += len(self._ended)
             if self._lost > MOST_LOST:
@@ -166,9 +166,9 @@ class _Workers:
             try:
                 self._order_all(Pause())
                 paused = 0
-                while paused < len(self._processes):  # what they have said before is of no use
+                while paused < len(self._processes):  # their earlier messages are obsolete
                     paused += isinstance(self._next()[1], Paused)
-                self._all(Share(), Total)  # those that go on lack the values of all others
+                self._all(Share(), Total)  # new processes lack the values of all others
             except _Lost:
                 continue
             return
@@ -180,7 +180,7 @@ class _Workers:
 
     @property
     def exchanged(self) -> Exchanged:
-        """What was told so far."""
+        """The traffic so far."""
         return Exchanged(self._bytes, self._values, self._boundary)
 
     def synchronous(self, aim: float) -> tuple[float, bool]:
@@ -193,7 +193,7 @@ class _Workers:
                 return change, change > aim
 
     def chaotic(self, aim: float) -> tuple[float, bool]:
-        """The same; every worker goes on by itself, and what each has said last counts."""
+        """The same; every worker continues by itself, and the last message of each counts."""
         least = LEAST_SHARE * aim * self._pages / max(1, self._boundary)
         self._order_all(Run(least))
         moved: dict[int, Moved] = {}
@@ -254,9 +254,9 @@ class _Workers:
         return [found[number] for number in range(len(self._processes))]
 
     def _next(self) -> tuple[int, FromWorker]:
-        """The next message that is for the coordinator, and whose it is."""
+        """The next message for the coordinator, and its sender."""
         until = time.monotonic() + SILENCE_SECONDS
-        while not self._heard:
+        while not self._received:
             for process in self._processes:
                 with suppress(OSError):  # it has ended, which is noticed next
                     process.flush()
@@ -264,7 +264,7 @@ class _Workers:
             self._listen()
             if time.monotonic() > until:
                 raise CentimeError(f"a worker has not answered for {SILENCE_SECONDS:g} seconds")
-        return self._heard.popleft()
+        return self._received.popleft()
 
     def _look_after(self) -> None:
         self._crewing.turn()
@@ -295,7 +295,7 @@ class _Workers:
                 elif isinstance(message, Kept):
                     self._kept[key.data] = message.values
                 else:
-                    self._heard.append((key.data, message))
+                    self._received.append((key.data, message))
         if self._ended:
-            self._heard.clear()
+            self._received.clear()
             raise _Lost

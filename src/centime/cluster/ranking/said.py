@@ -1,5 +1,5 @@
-"""What the coordinator of a ranking and its workers say to each other. A worker has a slice of the pages and all links
-to them. Boundary values are what pages of one slice have that link to pages of another.
+"""Messages between the coordinator of a ranking and its workers. A worker has a slice of the pages and all links to
+them. Boundary values are the values of pages of one slice that link to pages of another.
 
     Slice                               the first message to a worker
     Step, then Values and Moved         synchronous: one iteration, from the values of the last one
@@ -7,7 +7,7 @@ to them. Boundary values are what pages of one slice have that link to pages of 
     Share, then Values and Total        all boundary values as they are now
     Certify, then Carried               one exact iteration from h = scale y: what its links bring
     Finish, then Part                   the rest of it: x, and |x - h|
-    Keep, then Kept                     the values of a slice, for the process that goes on if this one is lost
+    Keep, then Kept                     the values of a slice, for the process that continues if this one is lost
 """
 
 import msgspec
@@ -22,7 +22,7 @@ class Slice(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="sli
     weights: bytes
     shares: bytes  # what each local page pays along a link of weight 1
     ghosts: list[int]  # where the pages of each worker begin in the local numbers, and their end
-    told: list[bytes]  # own pages whose values each worker needs, in its order
+    needed: list[bytes]  # own pages whose values each worker needs, in its order
     values: bytes = b""  # of its own pages, if another process has ranked them before
 
 
@@ -31,7 +31,7 @@ class Step(msgspec.Struct, array_like=True, frozen=True, tag="step"):
 
 
 class Run(msgspec.Struct, array_like=True, frozen=True, tag="run"):
-    """Make iterations; changes of a value below `least` need not be told."""
+    """Make iterations; changes of a value below `least` need not be sent."""
 
     least: float
 
@@ -61,7 +61,7 @@ class Moved(msgspec.Struct, array_like=True, frozen=True, tag="moved"):
 
 
 class Share(msgspec.Struct, array_like=True, frozen=True, tag="share"):
-    """Tell all boundary values."""
+    """Send all boundary values."""
 
 
 class Total(msgspec.Struct, array_like=True, frozen=True, tag="total"):
@@ -96,7 +96,7 @@ class Part(msgspec.Struct, array_like=True, frozen=True, tag="part"):
 
 
 class Keep(msgspec.Struct, array_like=True, frozen=True, tag="keep"):
-    """Tell the values of the slice as they are."""
+    """Send the present values of the slice."""
 
 
 class Kept(msgspec.Struct, array_like=True, frozen=True, tag="kept"):

@@ -25,7 +25,7 @@ def slices_of(graph: Graph, damping: float, count: int) -> Iterator[Slice]:
         is_own = (sources >= first) & (sources < end)
         local = np.where(is_own, sources - first, end - first + np.searchsorted(mine, sources)).astype(np.int32)
         starts = end - first + np.searchsorted(mine, cuts)
-        told = [
+        needed = [
             (other[(other >= first) & (other < end)] - first).astype(np.int32).tobytes() if number != worker else b""
             for number, other in enumerate(ghosts)
         ]
@@ -36,7 +36,7 @@ def slices_of(graph: Graph, damping: float, count: int) -> Iterator[Slice]:
             weights=b"" if links.weights is None else links.weights[begin:stop].tobytes(),
             shares=np.concatenate([shares[first:end], shares[mine]]).tobytes(),
             ghosts=starts.tolist(),
-            told=told,
+            needed=needed,
         )
 
 

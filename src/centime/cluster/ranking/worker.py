@@ -45,7 +45,7 @@ from centime.processes.parent import die_with_parent
 from centime.rank.pull import pull, relax
 from centime.rank.scores import Vector
 
-TELL_SHARE = 0.3  # of the mean change: smaller changes of boundary values wait for the next iteration
+SENT_SHARE = 0.3  # of the mean change: smaller changes of boundary values wait for the next iteration
 MOST_UNSENT = 1 << 22
 STALE_SHARE = 0.3  # of the change after the last news, below which a worker waits for the next
 PAUSE_SECONDS = 0.02  # for news, at most
@@ -64,19 +64,19 @@ class Worker:
         self._weights: Weights = np.frombuffer(slice_.weights)
         self._shares: Vector = np.frombuffer(slice_.shares)
         self._ghosts = slice_.ghosts
-        self._needed: list[Numbers] = [np.frombuffer(some, dtype=np.int32) for some in slice_.told]
+        self._needed: list[Numbers] = [np.frombuffer(some, dtype=np.int32) for some in slice_.needed]
         self._pages = len(self._offsets) - 1
         self._values: Vector = np.ones(len(self._shares))
         if slice_.values:
             self._values[: self._pages] = np.frombuffer(slice_.values)
-        self._told: list[Vector] = [self._values[some] for some in self._needed]
+        self._last_sent: list[Vector] = [self._values[some] for some in self._needed]
         self._brought: Vector = np.empty(self._pages)
         self._base: Vector = np.full(self._pages, 1.0 - self._damping)
         self._least = self._change_by_news = 0.0
         self._runs = self._has_news = False
 
     def serve(self) -> None:
-        """Does what it is told until the line ends."""
+        """Processes messages until the line ends."""
         while True:
             self._line.flush()
             if not self._runs:
@@ -89,7 +89,7 @@ class Worker:
     def _take(self, message: ToWorker) -> None:
         match message:
             case Values(sender, _, positions, values):
-                self._hear(sender, positions, values)
+                self._receive(sender, positions, values)
             case Step():
                 self._step()
             case Run(least):
@@ -100,7 +100,7 @@ class Worker:
             case Keep():
                 self._say(Kept(self._own.tobytes()))
             case Share():
-                self._tell(0.0, everything=True)
+                self._send(0.0, everything=True)
                 self._say(Total(float(self._own.sum())))
             case Certify(scale):
                 self._from = self._own * scale
@@ -113,12 +113,12 @@ class Worker:
     def _own(self) -> Vector:
         return self._values[: self._pages]
 
-    def _hear(self, sender: int, positions: bytes, values: bytes) -> None:
-        heard = self._values[self._ghosts[sender] : self._ghosts[sender + 1]]
+    def _receive(self, sender: int, positions: bytes, values: bytes) -> None:
+        received = self._values[self._ghosts[sender] : self._ghosts[sender + 1]]
         if positions:
-            heard[np.frombuffer(positions, dtype=np.int32)] = np.frombuffer(values)
+            received[np.frombuffer(positions, dtype=np.int32)] = np.frombuffer(values)
         else:
-            heard[:] = np.frombuffer(values)
+            received[:] = np.frombuffer(values)
         self._has_news = True
 
     def _pull(self, values: Vector) -> float:
@@ -129,13 +129,13 @@ class Worker:
         fresh = self._brought + self._base
         change = float(np.abs(fresh - self._own).sum())
         self._own[:] = fresh
-        self._tell(0.0, everything=True)
+        self._send(0.0, everything=True)
         self._say(Moved(change, float(fresh.sum())))
 
     def _relax(self) -> None:
         had_news, self._has_news = self._has_news, False
         change = float(relax(self._offsets, self._sources, self._weights, self._shares, self._base, self._values))
-        self._tell(max(self._least, TELL_SHARE * change / max(1, self._pages)), everything=False)
+        self._send(max(self._least, SENT_SHARE * change / max(1, self._pages)), everything=False)
         self._say(Moved(change, float(self._own.sum())))
         self._line.flush()
         while self._line.unsent > MOST_UNSENT:
@@ -144,20 +144,20 @@ class Worker:
         if had_news:
             self._change_by_news = change
         if change <= max(self._least * self._pages, STALE_SHARE * self._change_by_news):
-            self._line.wait(PAUSE_SECONDS)  # most of what it would do now would be done again after the next news
+            self._line.wait(PAUSE_SECONDS)  # most work done now would have to be repeated with the next values
 
-    def _tell(self, least: float, *, everything: bool) -> None:
-        """Sends boundary values that have changed by more than `least` since they were told, or all of them."""
+    def _send(self, least: float, *, everything: bool) -> None:
+        """Sends boundary values that have changed by more than `least` since they were last sent, or all of them."""
         for receiver, needed in enumerate(self._needed):
             if not len(needed):
                 continue
-            now, told = self._values[needed], self._told[receiver]
-            chosen = np.flatnonzero(np.abs(now - told) > least).astype(np.int32)
+            now, sent = self._values[needed], self._last_sent[receiver]
+            chosen = np.flatnonzero(np.abs(now - sent) > least).astype(np.int32)
             if everything or 3 * len(chosen) > 2 * len(needed):  # a position takes half the bytes of a value
-                told[:] = now
+                sent[:] = now
                 self._say(Values(self._me, receiver, b"", now.tobytes()))
             elif len(chosen):
-                told[chosen] = now[chosen]
+                sent[chosen] = now[chosen]
                 self._say(Values(self._me, receiver, chosen.tobytes(), now[chosen].tobytes()))
 
     def _say(self, message: object) -> None:

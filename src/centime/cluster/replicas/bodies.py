@@ -5,11 +5,11 @@
 
 A fetcher stores a body before its visit is recorded. Once a replica is whole, all that was stored is sent before the
 frames that record it, so a replica that knows of a visit has its body. Until then bodies are behind: the replica says
-so in a file (`BEHIND`), and whoever goes on from it reads the pages again whose bodies it lacks (`lacking.py`).
+so in a file (`BEHIND`), and a crawl that continues from it reads the pages again whose bodies it lacks (`lacking.py`).
 
-A file that was completed and is damaged here is not sent in the place of the one that the replica has, which is not.
+A completed file that is damaged here does not replace the intact one of the replica.
 
-At most `WINDOW` bytes are on their way. Nothing is sent twice after a process dies: files of the archive only grow, and
+At most `WINDOW` bytes are in flight. Nothing is sent twice after a process dies: files of the archive only grow, and
 versions have a log (`store/versions/change_log.py`).
 """
 
@@ -35,7 +35,7 @@ BODIES, VERSIONS = "bodies", "versions"  # folders
 WINDOW = 8 << 20
 CHUNK = 1 << 20
 ENDS = 4_096  # bytes at both ends of a file that tell whether two are the same
-FORGET = 1_000  # changes that the replica has, after which they are forgotten
+FORGET = 1_000  # changes that the replica has stored, after which the log of them is shortened
 SETTLED_NANOSECONDS = 1_000_000_000  # after which a folder that has not changed is not listed again
 WARC = ".warc.gz"
 _log = logging.getLogger("centime.damage")
@@ -66,7 +66,7 @@ class Bodies:
         self._forgotten = 0
         self._begun = False
         self._number = self._under_way = 0
-        self._sent: deque[tuple[int, int, Position | None]] = deque()  # numbers and sizes of what has no answer yet
+        self._sent: deque[tuple[int, int, Position | None]] = deque()  # numbers and sizes of parts without an answer
         self.is_whole = False  # the replica was whole once: frames follow their bodies from then on
         self.are_left = False  # some wait for room
 
@@ -76,11 +76,11 @@ class Bodies:
         return self.is_whole and self.are_left
 
     def stop(self) -> None:
-        """Waits for what the replica says that it has."""
+        """Stops sending until the replica says what it has."""
         self._begun = self.is_whole = self.are_left = False
 
     def begin(self, has: Has) -> None:
-        """Goes on with what the replica lacks."""
+        """Continues with the bodies that the replica lacks."""
         self._files = ArchiveFiles(self._folder / BODIES, has.bodies)
         self._log = self._at = None
         if (self._folder / VERSIONS / FILE).exists():
@@ -92,7 +92,7 @@ class Bodies:
         self._begun, self.is_whole, self.are_left = True, False, True
 
     def parts(self) -> Iterator[Body | Rows | Dropped | Whole]:
-        """What is to be sent now, as much as there is room for."""
+        """The parts to send now, as far as the window has room."""
         while self._begun:
             if self._under_way >= WINDOW:
                 self.are_left = True
@@ -124,7 +124,7 @@ class Bodies:
             self._log.forget(position)
 
     def end(self) -> None:
-        """Nobody keeps a replica any more."""
+        """There is no replica any more."""
         self.stop()
         self._log = self._at = None
         end_log(self._folder / VERSIONS)
@@ -185,7 +185,7 @@ class ArchiveFiles:
         return None
 
     def gone(self) -> list[str]:
-        """The names of files that were sent and are not there any more; each is told once."""
+        """The names of files that were sent and are not there any more; each is reported once."""
         gone = [name for name in self._sent if name in self._grow or name.endswith(OPEN)]
         gone = [name for name in gone if not (self._folder / name).exists()]
         for name in gone:
@@ -217,7 +217,8 @@ class ArchiveFiles:
 
 
 def _is_damaged(folder: Path, name: str) -> bool:
-    """Whether a file that was completed, or the one that belongs to it, is not as it was written."""
+    """Whether a file that was completed, or the one that belongs to it, differs from its content when it was
+    written."""
     stem = name.removesuffix(WARC).removesuffix(".cdxj")
     if name.endswith(OPEN) or (folder / f"{stem}{OPEN}").exists():
         return False

@@ -2,11 +2,11 @@
 
     python -m centime.cluster.replicas.keeper SOCKET
 
-It stores what it is sent, in the order in which it comes, and answers. What it has written survives its own end; it
-survives a loss of power if the partition's own disk does not vanish at the same time.
+It stores messages in the order in which they arrive, and answers. Its files survive its own end; they survive a loss of
+power unless the partition's own disk is lost at the same time.
 
-If what it has stored is not there any more (somebody has deleted or cut it), or cannot be read, it says so and ends. It
-is started again, and partitions send it what it lacks.
+If its files are missing, truncated or unreadable, it reports this and ends. It is started again, and partitions send it
+what it lacks.
 """
 
 import os
@@ -80,7 +80,7 @@ class Keeper:
         self._copied: defaultdict[int, dict[str, None]] = defaultdict(dict)  # files that do not count yet
 
     def take(self, message: ToKeeper | Restore) -> FromKeeper | Restored | None:
-        """Stores what a message has; returns the answer, None if there is none."""
+        """Stores the content of a message; returns the answer, None if there is none."""
         if message.incarnation < self._incarnation(message.partition):
             return None if isinstance(message, Restore) else Refused(message.partition, message.incarnation)
         folder = self._folder(message.partition)
@@ -125,8 +125,8 @@ class Keeper:
         return None
 
     def _restore(self, partition: int, incarnation: int, to: Path) -> str:
-        """Copies a replica to the place of its partition, and moves its bodies there: they may be many. Returns what
-        keeps it from that. It can be done again if the process dies meanwhile.
+        """Copies a replica to the place of its partition, and moves its bodies there: they may be many. Returns in
+        words why that failed. It can be repeated if the process dies meanwhile.
         """
         self._begin(partition, incarnation)
         folder = self._folder(partition)
@@ -148,7 +148,7 @@ class Keeper:
         return ""
 
     def _position(self, partition: int) -> Position | None:
-        """How far the versions have come; None if there are none, or they are damaged: then all are sent again."""
+        """How far the versions are stored; None if there are none, or they are damaged: then all are sent again."""
         try:
             return self._copy_of(partition).position()
         except DamagedFile:
@@ -184,7 +184,7 @@ class Keeper:
             os.close(handle)
 
     def _incarnation(self, partition: int) -> int:
-        """The youngest incarnation of a partition that this keeper has heard of."""
+        """The youngest incarnation of a partition from which this keeper has had a message."""
         if partition not in self._newest:
             with suppress(OSError, ValueError):
                 self._newest[partition] = int((self._folder(partition) / INCARNATION).read_text())

@@ -1,7 +1,7 @@
 """Pages whose stored bodies were lost: a node was lost before its replica had them.
 
-Whoever goes on from such a replica finds the file `BEHIND` in its folder, reads these pages again, and says how many
-there are. Older versions of a page that only the lost node had are gone for good.
+A crawl that continues from such a replica finds the file `BEHIND` in its folder, reads these pages again, and reports
+how many there are. Older versions of a page that only the lost node had are gone for good.
 """
 
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from centime.store.versions.database import opened_to_read
 from centime.store.versions.walk import pages_of
 
 BEHIND = ".behind"
-SLACK_SECONDS = 3.0  # from the request of a visit to its record, beside its latency: who takes longer is read again
+SLACK_SECONDS = 3.0  # from the request of a visit to its record, beside its latency: slower pages are read again
 
 
 def read_lacking_again(opened: CrawlWriter, now: float) -> str:

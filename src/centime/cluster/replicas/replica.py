@@ -1,18 +1,17 @@
 """The replica of a partition: a copy of its folder that another node keeps, always up to the last flushed frame.
 
     Look, then Has              at the start of an incarnation: which files the replica has
-    Copied, Dropped             the files in which it differs, which count together when all are there: a node may be
-                                lost meanwhile, and then the replica is what it was before
-    Tail, then Stored           from then on what the journal grows by, and the frames that the replica has
-    Copied, Dropped             new settings, before the frames that have them
-    Body, Rows, Whole           stored bodies, before the frames that record them (`bodies.py`)
+    Copied, Dropped             the files in which it differs; they take effect together once all are there: if a node
+    is lost meanwhile, the replica stays as it was before Tail, then Stored           from then on new bytes of the
+    journal, and the frames that the replica has Copied, Dropped             new settings, before the frames that have
+    them Body, Rows, Whole           stored bodies, before the frames that record them (`bodies.py`)
 
-The state is the fold of the journal, so nothing but the journal and settings is sent while the crawl runs. The replica
-keeps all of it, also what the partition has dropped behind its snapshots, until the next incarnation makes both the
-same again.
+The state is the fold of the journal, so only the journal and settings are sent while the crawl runs. The replica keeps
+the whole journal, also segments that the partition has dropped behind its snapshots, until the next incarnation makes
+both equal again.
 
-The replica stores nothing of an incarnation older than one that it has heard of: it answers `Fenced`, and that process
-ends. So a process that was frozen, and is answered for elsewhere, can make nothing durable and contact nobody.
+The replica stores nothing of an incarnation if it knows a younger one: it answers `Fenced`, and that process ends. So a
+process that was frozen, and replaced elsewhere, can make nothing durable and contact no host.
 """
 
 from collections.abc import Iterator
@@ -74,7 +73,8 @@ class Shipper:
         return Look(*self._ids)
 
     def differences(self, has: Has, frames: int) -> Iterator[ToKeeper]:
-        """What makes the replica the same as the folder now, which has so many frames, all of them flushed."""
+        """The messages that make the replica equal to the folder now; `frames` is the number of its frames, all of them
+        flushed."""
         mine = files_of(self._folder)
         for name, (size, digest) in mine.items():
             if has.files.get(name) == (size, digest):
@@ -98,7 +98,7 @@ class Shipper:
         yield Dropped(*self._ids, [])
 
     def tail(self, journal: Journal) -> Iterator[ToKeeper]:
-        """What the journal has grown by, behind the bodies that it records; all its frames are flushed."""
+        """The new bytes of the journal, sent after the bodies that they record; all its frames are flushed."""
         if self._at is None:
             return
         if self._frames != journal.next_index or self.bodies.are_left:

@@ -1,4 +1,4 @@
-"""What a partition and the keeper of its replica say to each other (`replica.py`, `bodies.py`). Every message names the
+"""Messages between a partition and the keeper of its replica (`replica.py`, `bodies.py`). Every message names the
 partition and the incarnation of its process.
 """
 
@@ -20,7 +20,7 @@ class _Said(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Look(_Said, frozen=True, tag="look"):
-    """Asks what the replica has; from now on this incarnation answers for the partition."""
+    """Asks for the files of the replica; from now on this incarnation represents the partition."""
 
 
 class BodyFile(NamedTuple):
@@ -40,7 +40,7 @@ class Has(_Said, frozen=True, tag="has"):
 
 
 class Copied(_Said, frozen=True, tag="copied"):
-    """A part of a file; the file ends there, and counts from the next `Dropped` on."""
+    """A part of a file; the file ends there, and takes effect with the next `Dropped`."""
 
     name: str
     at: int
@@ -48,13 +48,13 @@ class Copied(_Said, frozen=True, tag="copied"):
 
 
 class Dropped(_Said, frozen=True, tag="dropped"):
-    """Files that were copied take the place of those before, and these, which the partition does not have, go."""
+    """Copied files replace the old ones, and the named files, which the partition does not have, are deleted."""
 
     names: list[str]
 
 
 class Tail(_Said, frozen=True, tag="tail"):
-    """What a segment of the journal has grown by; with it, the replica has all frames before `frames`."""
+    """New bytes of a segment of the journal; with them, the replica has all frames before `frames`."""
 
     name: str
     at: int
@@ -99,7 +99,7 @@ class Whole(_Said, frozen=True, tag="whole"):
 
 
 class IsWhole(_Said, frozen=True, tag="is whole"):
-    """The replica knows it."""
+    """The replica has noted it."""
 
 
 class Trouble(_Said, frozen=True, tag="trouble"):

@@ -1,4 +1,4 @@
-"""Verifies a crawl in partitions: each partition as any crawl, then what they have told each other.
+"""Verifies a crawl in partitions: each partition like any crawl, then the channels between them.
 
     a channel   its receiver has applied no batch that its sender has not closed; the sender still has every batch that
                 was not applied; where both have the same number, the chain and the sums of all entries are the same
@@ -27,7 +27,7 @@ Step = Callable[[float, str], None]
 
 
 def check_any(path: Path, step: Step = lambda done, what: None) -> Findings:
-    """What was verified of a crawl, plain or in partitions, and all problems."""
+    """Verifies a crawl, plain or in partitions; returns the findings."""
     if not is_cluster(path):
         return check_crawl(path, step)
     findings = Findings()

@@ -1,8 +1,8 @@
-"""What the partitions of a crawl are and owe each other: nodes, processes, batches on their way, and the certificate.
+"""The partitions of a crawl and their debts: nodes, processes, batches in flight, and the certificate.
 
 pending           batches that a partition has closed and their receivers have not applied
-owed, unsent, in flight     the money behind the certified error, as shares of all money: what pages of a partition
-                  have not paid on, what it has not told others yet, and what is in batches on their way
+owed, unsent, in flight     the money behind the certified error, as shares of all money: debts of the pages of a
+partition, money for others that is not in a batch yet, and money in batches in flight
 """
 
 from centime.cluster.folder import About, nodes_of, read_about
@@ -86,7 +86,7 @@ def _process(partition: int, about: About, status: PartitionStatus | None, other
 
 
 def _replica(status: PartitionStatus | None) -> str | None:
-    """What the replica of a partition that runs has, in a word; None if there is none."""
+    """The state of the replica of a partition that runs, in a word; None if there is none."""
     if status is None or not status.replica:
         return None
     return LACKS_BODIES if status.lacks_bodies else WHOLE
@@ -97,7 +97,7 @@ def _node_of(partition: int, about: About) -> str:
 
 
 def _nodes(rows: Rows) -> Rows:
-    """The nodes with what their partitions have together."""
+    """The nodes with the sums over their partitions."""
     nodes: dict[str, Facts] = {}
     for row in rows:
         node = nodes.setdefault(

@@ -1,4 +1,4 @@
-"""Makes one report of the reports of all partitions: the one place that knows how.
+"""Merges the reports of all partitions into one; no other module knows how.
 
     counts          are added, also inside groups (`outcomes`, `kinds` ...)
     shares          are means, weighted by the known pages
@@ -42,7 +42,7 @@ def merged_facts(all_facts: Sequence[Facts]) -> Facts:
 def figures_together(parts: Sequence[Rows], span: float) -> Rows:
     """Figures over time of all partitions (`store/figures.py`), those of one step together: counts are added, from a
     partition without a figure in a step its last one; shares are means over known pages. Each has the certified error
-    of all together as it was last told: the largest counts, and none if one was told none.
+    of all together as last known: the largest counts, and none if one partition knows none.
     """
     times = sorted({row["time"] // span for rows in parts for row in rows})
     made: Rows = []
@@ -105,7 +105,7 @@ def _mean(values: list[Any], weights: list[float]) -> float | None:
 
 
 def _most_telling(name: str, words: list[str]) -> str:
-    """Of words, the one that tells of trouble: the partition that admits least; otherwise the first in order."""
+    """Of words, the one that reports trouble: that of the partition that admits least; otherwise the first in order."""
     if name == "admitted":
         return max(words, key=lambda word: (not word.startswith("all"), word.startswith("no")))
     return min(words)

@@ -1,9 +1,9 @@
 """The parts of a crawl for reports: the one reader of a plain crawl, or one for each partition.
 
 Every report is made of the reports of the parts (`merging.py`), so that there is one way for both kinds of crawl. First
-each partition's ledger hears the sums of all others: then importance is on one scale, with a mean of 1 over all pages.
-The certified error is that of the certificate of all parts. They need not be of the same moment, and are not while the
-crawl runs.
+each partition's ledger receives the sums of all others, so that importance is on one scale, with a mean of 1 over all
+pages. The certified error is that of the certificate of all parts. The parts need not show the same moment, and do not
+while the crawl runs.
 
 Over 400 lines because it is one class: every report reads the parts through it, so that none forgets one of them.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from centime.cluster.folder import is_cluster, read_about
 from centime.cluster.global_rows import GlobalRows
 from centime.cluster.nodes.gathering import bring_here
-from centime.cluster.opening import folders_of, told_missing, whole_settings
+from centime.cluster.opening import folders_of, missing_in_words, whole_settings
 from centime.cluster.report.merging import Facts, Rows, merged_facts, merged_rows
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.notify.delivery import read_troubles
@@ -74,7 +74,7 @@ class Parts:
         self._missing = missing  # partitions that were never opened, or are not there: then nothing is certified
         self.is_cluster = len(readers) + missing > 1
         if self.is_cluster:
-            self._hear()
+            self._share_sums()
 
     @property
     def known(self) -> int:
@@ -83,7 +83,7 @@ class Parts:
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """What all partitions certify together; None for a plain crawl."""
+        """The certificate of all partitions together; None for a plain crawl."""
         if not self.is_cluster or self._missing:
             return None
         return certified([transfers_of(reader.shard).report() for reader in self.readers])
@@ -108,7 +108,7 @@ class Parts:
 
     @property
     def frame(self) -> int:
-        """The frames of all journals, which a change of the state makes more."""
+        """The number of frames of all journals, which grows with every change of the state."""
         return sum(reader.shard.frame for reader in self.readers)
 
     @property
@@ -246,7 +246,7 @@ class Parts:
         return whole_settings(settings, read_about(self.path).totals) if self.is_cluster else settings
 
     def believed(self, now: float) -> Believed:
-        """What is believed of the pages of all parts."""
+        """The beliefs about the pages of all parts."""
         return believed(self.path, self.settings, self.readers, now)
 
     def plan(self, now: float, **wanted: Any) -> Facts:
@@ -280,7 +280,7 @@ class Parts:
         return [stored_pairs(reader, match, since, step) for reader in self.readers]
 
     def changed_results(self, xpath: str, pairs: "list[list[Pair]]", step: Callable[[int], None]) -> Iterator[Facts]:
-        """The pairs of versions of which an XPath finds something else in the second, newest first."""
+        """The pairs of versions in which an XPath finds different results, newest first."""
         from centime.crawl.documents.querying import changed_results
 
         each = zip(self.readers, pairs, strict=True)
@@ -293,7 +293,7 @@ class Parts:
         for name in ("certificate", "linked"):
             self.__dict__.pop(name, None)
         if frames and self.is_cluster:
-            self._hear()
+            self._share_sums()
         return frames
 
     def close(self) -> None:
@@ -312,8 +312,8 @@ class Parts:
                 return reader
         raise BadInput(f"{self.path}: partition {owner}, which owns {url}, was never opened")
 
-    def _hear(self) -> None:
-        """Puts importance on one scale: each ledger hears the sums of all others."""
+    def _share_sums(self) -> None:
+        """Puts importance on one scale: each ledger receives the sums of all others."""
         ledgers = [transfers_of(reader.shard).ledger for reader in self.readers]
         for mine in ledgers:
             others = Sums()
@@ -382,7 +382,7 @@ def parts_of(path: Path) -> Parts:
     """A crawl, plain or in partitions, opened for reports, each part as of the last frame that was flushed."""
     old = bring_here(path)
     begun = folders_of(path)
-    for sentence in (*([old] if old else []), *told_missing(path)):
+    for sentence in (*([old] if old else []), *missing_in_words(path)):
         _log.warning("%s: %s", path, sentence)
     count = read_about(path).partitions if is_cluster(path) else 1
     return Parts(path, [look_at(folder) for folder in begun], count - len(begun))
@@ -393,7 +393,7 @@ def _ranked(rows: Rows) -> Rows:
 
 
 def _place(row: dict[str, Any], by: str) -> tuple[float, ...]:
-    """By what rows of `top` are sorted, as in one folder."""
+    """The key by which rows of `top` are sorted, as in one folder."""
     if by == "change":
         return -row["changes_per_visit"], -row["changes"]
     if by == "rising":

@@ -19,8 +19,8 @@ class QueriedParts:
         self.by_index = all(one.by_index for one in pages)
 
     def answers(self, ask: Ask) -> Iterator[Answer]:
-        """What a function finds in the pages of each part, the most important first. Of each part one more page may be
-        looked into than is needed.
+        """The results of a function in the pages of each part, the most important first. In each part, one page more
+        than needed may be examined.
         """
         found = [ask(reader, some.pages) for reader, some in zip(self._readers, self._pages, strict=True)]
         return heapq.merge(*found, key=lambda answer: answer.importance, reverse=True)

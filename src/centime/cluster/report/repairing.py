@@ -1,7 +1,8 @@
 """Repairs any crawl: a plain one, or each partition of one in partitions.
 
-What is restored exactly is as it was. But money that a partition has lost for good is known to the others, and cannot
-be salvaged as in a plain crawl (`crawl/repair/repair.py`): then the partition must come from its replica.
+Parts that are restored exactly cause no problem. But the other partitions know of money that a partition has lost for
+good, so it cannot be salvaged as in a plain crawl (`crawl/repair/repair.py`): then the partition must come from its
+replica.
 """
 
 from dataclasses import asdict
@@ -16,7 +17,7 @@ from centime.store.lock import lock_file, unlock_file
 
 
 def repair_any(path: Path, *, dry_run: bool = False) -> Repaired:
-    """What was restored and lost, or with `dry_run` would be, of all partitions together."""
+    """Repairs a crawl; returns what was restored and lost in all partitions, or with `dry_run` what would be."""
     folders = folders_of(path)
     if not is_cluster(path):
         return repair_crawl(path, dry_run=dry_run)

@@ -1,18 +1,18 @@
-"""The doors: what is pushed becomes a publication of the crawl, with its publisher's credit.
+"""The doors: a push becomes a publication of the crawl, with its publisher's credit.
 
     POST /push/CRAWL/webhook             {"urls": [...], "publisher": ...}, signed: X-Centime-Time: SECONDS and
                                          X-Centime-Signature: sha256=HMAC(secret, SECONDS + "." + body)
     POST /push/CRAWL/indexnow            the form of IndexNow
     GET  /push/CRAWL/ping?sitemap=URL    a sitemap has changed
-    GET  /push/CRAWL/websub/NAME         a hub asks whether the subscription is wanted (W3C WebSub, section 5.3)
+    GET  /push/CRAWL/websub/NAME         a hub verifies that the subscription is intended (W3C WebSub, section 5.3)
     POST /push/CRAWL/websub/NAME         a hub pushes a feed, signed: X-Hub-Signature
 
 The key of an IndexNow request is verified through the crawl: the file at `keyLocation` (by default /KEY.txt) is
 published first, and when the crawl has a copy of it whose text is the key, the URLs are. Until then they wait in
-memory, at most WAIT_SECONDS; the answer is 202, as IndexNow wants it. So the crawl must keep copies.
+memory, at most WAIT_SECONDS; the answer is 202, as IndexNow requires. So the crawl must keep copies.
 
-As WebSub asks, a push with a wrong signature is answered like a right one and ignored. A push that was taken is not
-taken again for REPLAY_SECONDS.
+As WebSub requires, a push with a wrong signature is answered like a valid one and ignored. A push that was accepted is
+not accepted again for REPLAY_SECONDS.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ Taken = tuple[int, dict[str, Any]]
 
 
 class NotSigned(BadInput):
-    """A push that does not come from whoever knows the secret, or not now."""
+    """A push without a valid signature, or with an old one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,17 @@ class CrawlDoors:
         self.leases: dict[str, tuple[float, float]] = {}  # by the name of a topic: until when, and for how long
 
     async def close(self) -> None:
-        """Forgets what waits."""
+        """Forgets waiting requests."""
         if self._task is not None:
             self._task.cancel()
 
     @property
     def topics(self) -> Mapping[str, WebSub]:
-        """All topics that are wanted."""
+        """All topics to which the window subscribes."""
         return {**self.announced, **self.doors.websub}
 
     async def webhook(self, body: bytes, headers: Mapping[str, str]) -> Taken:
-        """A push of whoever knows the secret."""
+        """A push that is signed with the secret."""
         if self.doors.webhook is None:
             return 404, {"error": "This endpoint is closed."}
         stamp = headers.get("x-centime-time", "")
@@ -163,8 +163,8 @@ class CrawlDoors:
         return 202, {"waiting": f"until the crawl has verified {key_url}"}
 
     async def _look(self) -> None:
-        """Publishes what waits when its key is verified."""
-        told: set[str] = set()
+        """Publishes waiting requests once their keys are verified."""
+        logged: set[str] = set()
         while self._waiting:
             await asyncio.sleep(LOOK_SECONDS)
             left = []
@@ -173,15 +173,15 @@ class CrawlDoors:
                     is_done = await self._is_taken(one)
                 except CentimeError as trouble:  # the folder is away: it may come back in time
                     is_done = False
-                    if one.key_url not in told:
-                        told.add(one.key_url)
+                    if one.key_url not in logged:
+                        logged.add(one.key_url)
                         _log.warning("a push still waits for its key: %s", trouble)
                 if not is_done and self._clock() < one.until:
                     left.append(one)
             self._waiting = left
 
     async def _is_taken(self, one: Waiting) -> bool:
-        """Publishes what waits if its key is verified; whether it is."""
+        """Publishes a waiting request if its key is verified; returns whether it is."""
         if not await self._is_verified(one.key_url, one.key):
             return False
         publication = await self._publication()
@@ -201,7 +201,7 @@ class CrawlDoors:
             return False
 
     def intent(self, name: str, query: Mapping[str, str]) -> tuple[int, str]:
-        """The answer to a hub that asks whether a subscription is wanted."""
+        """The answer to a hub that verifies that a subscription is intended."""
         wanted = self.topics.get(name)
         if wanted is None or query.get("hub.topic") != wanted.topic:
             return 404, ""
@@ -217,7 +217,7 @@ class CrawlDoors:
         return 200, query["hub.challenge"]
 
     async def websub(self, name: str, body: bytes, headers: Mapping[str, str]) -> Taken:
-        """A feed that a hub pushes; one that is not signed right is ignored."""
+        """A feed that a hub pushes; it is ignored if its signature is wrong."""
         wanted = self.topics.get(name)
         if wanted is None:
             return 410, {"error": "This subscription is no longer wanted."}
@@ -234,7 +234,7 @@ class CrawlDoors:
         return (202 if status == 422 else status), said
 
     def _is_known(self, body: bytes, seconds: float = REPLAY_SECONDS) -> bool:
-        """Whether a push was taken before; remembers it."""
+        """Whether a push was accepted before; remembers it."""
         digest, now = hashlib.sha256(body).digest(), self._clock()
         known = now - self._seen.get(digest, float("-inf")) < seconds
         if not known:

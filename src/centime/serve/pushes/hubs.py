@@ -1,12 +1,12 @@
 """Subscribes to the hubs of WebSub topics, and again before their leases end (W3C WebSub, section 5.1).
 
 Topics are those of the file of doors, and, if hubs can reach this server, those that feeds of the crawl announce
-(`crawl/engine/hub_list.py`). The door of an announced topic has a name and a secret that nobody can guess and that are
-new in each run: a run subscribes to all of them anew.
+(`crawl/engine/hub_list.py`). The door of an announced topic has a name and a secret that cannot be guessed and are new
+in each run: every run subscribes to all of them again.
 
-A hub answers a request with 202 and asks back later (`CrawlDoors.intent`), which tells the length of the lease. A hub
-that did not ask back, or could not be reached, is asked again after RETRY_SECONDS. Requests go through the crawl's own
-guard: no address is contacted that the crawl may not.
+A hub answers a request with 202 and verifies it later (`CrawlDoors.intent`) by a request that names the length of the
+lease. If a hub did not verify it, or could not be reached, the request is repeated after RETRY_SECONDS. Requests go
+through the crawl's own guard: no address is contacted that the crawl may not contact.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ LEASE_SECONDS = 10 * 86_400
 RETRY_SECONDS = 600.0
 LOOK_SECONDS = 1.0
 EARLY = 0.1  # of a lease that is left when it is renewed
-DENIED_SECONDS = 86_400.0  # until a hub that refused is asked again
+DENIED_SECONDS = 86_400.0  # until a hub that refused gets another request
 MOST_ANNOUNCED = 200  # topics of a crawl
 POST_SECONDS = 30.0
 
@@ -56,7 +56,7 @@ class HubSubscriber:
         self.troubles: dict[str, str] = {}
 
     async def run(self) -> None:
-        """Subscribes to all hubs, for ever."""
+        """Subscribes to all hubs, until it is cancelled."""
         while True:
             await asyncio.to_thread(self.look)
             for name, topic in self._topics().items():
@@ -65,7 +65,7 @@ class HubSubscriber:
             await asyncio.sleep(LOOK_SECONDS)
 
     def look(self) -> None:
-        """Takes over what feeds announce now."""
+        """Takes over the hubs that feeds announce now."""
         if not self._callback:
             return
         given = {topic.topic for topic in self._doors.doors.websub.values()}
@@ -78,7 +78,7 @@ class HubSubscriber:
         self._doors.announced = announced
 
     def _announced(self) -> list[list[str]]:
-        """What feeds announce, in all partitions if the crawl has several."""
+        """The hubs that feeds announce, in all partitions."""
         with suppress(CentimeError, OSError):  # the folder is away
             folders = partition_folders(self._path) if is_cluster(self._path) else [self._path]
             return [one for folder in folders for one in read_hubs(folder).values()]
@@ -91,7 +91,7 @@ class HubSubscriber:
         return {name: topic for name, topic in self._doors.topics.items() if topic.hub}
 
     def _due(self, name: str) -> float:
-        """When a hub is asked next: shortly before a lease that it confirmed ends, or after a pause."""
+        """When a hub gets the next request: shortly before a lease that it confirmed ends, or after a pause."""
         until, seconds = self._doors.leases.get(name, (0.0, 0.0))
         asked = max(self._next.get(name, 0.0), self._doors.denied.get(name, -DENIED_SECONDS) + DENIED_SECONDS)
         return max(asked, until - EARLY * seconds) if until > self._clock() else asked

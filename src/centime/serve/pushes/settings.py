@@ -1,4 +1,4 @@
-"""Which doors for pushes are open, and their secrets: a TOML file of whoever runs the window.
+"""Which doors for pushes are open, and their secrets: a TOML file of the person who runs the window.
 
 [museum.webhook]                 # of the crawl that is served as museum
 secret = "..."
@@ -22,7 +22,7 @@ LEAST_SECRET = 16
 
 
 class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Anybody who knows the secret announces pages."""
+    """Any program that knows the secret announces pages."""
 
     secret: str
 

@@ -1,4 +1,4 @@
-"""What the window reports of a crawl, one module for each thing that it shows."""
+"""The reports of the window, one module for each."""
 
 from typing import Any
 

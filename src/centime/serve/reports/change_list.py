@@ -1,4 +1,4 @@
-"""What changed since a time, by importance or newest first, with sentences; and what differed only in minor ways."""
+"""The changes since a time, by importance or newest first, with sentences; and pages with minor differences only."""
 
 import heapq
 from itertools import islice
@@ -52,7 +52,7 @@ def change_list(glance: Glance, wanted: ChangesWanted) -> Report:
 
 
 def _between(glance: PartGlance, since: float, until: float) -> Changes:
-    """The changes of a time; records are in the order of time, but for clocks that were set."""
+    """The changes of a time span; records are in the order of time, unless a clock was set."""
     changes = glance.changes
     if since <= 0.0 and until == float("inf"):
         return changes

@@ -1,4 +1,4 @@
-"""The nodes and partitions of a crawl: their processes, what is on its way between them, and what they certify."""
+"""The nodes and partitions of a crawl: their processes, the batches in flight between them, and their certificate."""
 
 from centime.cluster.report.facts import cluster_facts
 from centime.serve.glance import Glance

@@ -1,4 +1,4 @@
-"""What would be read now and why, by level; and why another page would not."""
+"""The pages that would be read now and why, by level; and why another page would not be read."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
 """The sites of a crawl as communities: the energy that each has, receives, spreads and loses; and promotion suspects.
 
-Computed from all links and the importance of now, which is close to a fixed point of them: the certified error says how
-close. A crawl with more than MOST_LINKS links is left to `centime energy`, which may take minutes.
+Computed from all links and the present importance, which is close to a fixed point of them: the certified error says
+how close. A crawl with more than MOST_LINKS links is left to `centime energy`, which may take minutes.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What changed between any two versions of a page: sentences, with some that did not change around them."""
+"""The changes between any two versions of a page: sentences, with some unchanged ones around them."""
 
 from centime.crawl.report.versions import Versions
 from centime.model.errors import BadInput
@@ -24,7 +24,7 @@ def difference(glance: Glance, wanted: VersionsWanted) -> Report:
     versions = Versions(glance.owner(wanted.url).reader.folder.path, wanted.url)
     old_name, new_name = wanted.old or None, wanted.new or None
     if old_name and new_name and versions.at(old_name).number > versions.at(new_name).number:
-        old_name, new_name = new_name, old_name  # the two selections of a form, in either sequence
+        old_name, new_name = new_name, old_name  # the two selections of a form, in either order
     pair = versions.pair(old_name, new_name)
     documents = [versions.read(version) for version in pair]
     if max(len(document.body) for document in documents) > MOST_BODY:

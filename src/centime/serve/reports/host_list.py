@@ -1,4 +1,4 @@
-"""The hosts of a crawl, and one of them in full: its state, its queue, and how far apart its visits really were."""
+"""The hosts of a crawl, and one of them in full: its state, its queue, and the actual gaps between its visits."""
 
 from typing import Annotated, Literal
 
@@ -47,7 +47,7 @@ def host_list(glance: Glance, wanted: HostsWanted) -> Report:
 
 
 def _values(glance: PartGlance, wanted: HostsWanted) -> dict[int, int]:
-    """What the hosts of a part are sorted by."""
+    """The values by which the hosts of a part are sorted."""
     shard = glance.reader.shard
     frontier = shard.placement.frontier
     return {

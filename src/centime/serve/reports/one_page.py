@@ -17,7 +17,7 @@ class PageWanted(Parameters, frozen=True, kw_only=True):
 
 
 def one_page(glance: Glance, wanted: PageWanted) -> Report:
-    """All that is known of a page; UnknownPage names similar ones."""
+    """The facts of a page; UnknownPage names similar ones."""
     facts = glance.parts.page(wanted.url, now=glance.now)
     versions: list[dict[str, object]] = []
     with suppress(UnknownPage):

@@ -1,11 +1,11 @@
-"""How a crawl is: what it knows and has, its curves, its pace and budget, its error, and what is wrong now."""
+"""The state of a crawl: what it knows and has, its curves, its pace and budget, its error, and present problems."""
 
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
-from centime.cluster.opening import told_missing
+from centime.cluster.opening import missing_in_words
 from centime.cluster.report.merging import figures_together
 from centime.cluster.status import read_status
 from centime.crawl.commands.inbox import running
@@ -22,8 +22,8 @@ SPANS = {"hour": 10, "day": 60, "months": 3600, "years": 86_400}
 Over = Literal["hour", "day", "months", "years"]
 MOST_TROUBLES = 20
 MOST_TOP = 10
-TOLD_MINUTES = 60  # for which it is told that a partition was taken over
-FAILING_SHARE = 0.2  # of visits, from which on it is told
+SHOWN_MINUTES = 60  # during which the takeover of a partition is shown
+FAILING_SHARE = 0.2  # of visits, from which on it is reported
 TRUTH = (
     "The certified error is about the links as they were read, and the crawl's freshness is an estimate from changes "
     "seen so far; the truth is that of this moment. A web that has changed since it was read is further from the copy "
@@ -100,8 +100,8 @@ def _pace(rows: list[dict[str, Any]]) -> Report:
 
 
 def _wrong(glance: Glance, is_running: bool) -> list[str]:
-    """What a person should look at, one sentence each."""
-    sentences = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in told_missing(glance.path)]
+    """Problems that need a person's attention, one sentence each."""
+    sentences = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in missing_in_words(glance.path)]
     if glance.settings.continuous and not is_running:
         sentences.append("The crawl is set to refresh its pages, but no process runs it.")
     visits = sum(glance.statistics["outcomes"].values())
@@ -121,14 +121,14 @@ def _taken_over(glance: Glance) -> list[str]:
     sentences = []
     for one in [] if status is None else status.partitions:
         minutes = int((glance.now - one.taken_over_at) / 60.0)
-        if one.why and minutes < TOLD_MINUTES:
+        if one.why and minutes < SHOWN_MINUTES:
             ago = "just now" if minutes < 1 else "a minute ago" if minutes == 1 else f"{minutes} minutes ago"
             sentences.append(f"Partition {one.partition} was taken over {ago}: {one.why}.")
     return sentences
 
 
 def _wrong_in(glance: Glance, reader: CrawlReader) -> list[str]:
-    """What is wrong in the crawl, or in one of its partitions."""
+    """The problems of the crawl, or of one of its partitions."""
     shard = reader.shard
     sentences = [*reader.damaged, *_missing(glance, reader)]
     for name, trouble in list(read_troubles(reader.folder.path).items())[:MOST_TROUBLES]:

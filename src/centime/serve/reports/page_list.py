@@ -66,7 +66,7 @@ class _Place(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The first pages of a part, one more than wanted if there are more; and how many were looked at."""
+    """The first pages of a part, one more than requested if there are more; and how many were examined."""
 
     places: list[_Place]
     chosen: int
@@ -124,7 +124,7 @@ def _filtered(glance: PartGlance, wanted: PagesWanted) -> Flags:
 
 
 def _found(glance: PartGlance, candidates: Pages, values: Values, wanted: PagesWanted) -> tuple[Pages, int]:
-    """The first pages, one more than wanted if there are more; and how many were examined."""
+    """The first pages, one more than requested if there are more; and how many were examined."""
     if not wanted.match:
         return candidates[first_by(values, wanted.most + 1)], len(candidates)
     check_pattern(wanted.match)

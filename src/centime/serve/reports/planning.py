@@ -1,4 +1,4 @@
-"""What another budget would bring: freshness and age foretold, the gain of a little more, and which hosts gain or lose.
+"""The effect of another budget: predicted freshness and age, the gain of a little more, and which hosts gain or lose.
 
 The curve of budgets is computed once for a state of the crawl (`crawl/report/planning/budgets.py`), so a slider is
 answered at once.

@@ -19,7 +19,7 @@ class SearchWanted(Parameters, frozen=True, kw_only=True):
 
 
 def search(glance: Glance, wanted: SearchWanted) -> Report:
-    """The best pages in which all the words stand."""
+    """The best pages that contain all the words."""
     pages = glance.search.find(wanted.words, site=wanted.site, since=None, kind=wanted.kind, most=wanted.most)
     rows = [found_facts(page) for page in pages]
     for row in rows:
