@@ -253,7 +253,7 @@ class Partition:
                 nothing_left=engine.run_facts.nothing_left,
                 closed=sum(channel.number for channel in channels.outgoing.values()),
                 applied=sum(channel.number for channel in channels.incoming.values()),
-                to_name=sum(channel.to_tell for channel in channels.outgoing.values()),
+                to_name=sum(channel.to_send for channel in channels.outgoing.values()),
                 frame=self._shard.frame,
                 settling=self._settling,
                 refreshes=settings.refreshes(),

@@ -32,7 +32,7 @@ from centime.store.record import Mark, Record
 VISITS_PER_ADVANCE = 64  # visits after which the ledger pays debts, because each call has a fixed cost
 THRESHOLD = 0.03  # debts above this many times the mean importance are paid
 PAYMENTS_PER_VISIT = 16  # at most, so that the cost of a visit does not depend on the size of the crawl
-VOLATILE_SECONDS = 28 * 86_400.0  # after which subscribers hear that only volatile parts of a page have differed
+VOLATILE_SECONDS = 28 * 86_400.0  # until a notice that only volatile parts of a page have differed
 # transient and not the page's fault: the page waits in the frontier instead of on a timer
 NO_RETRY = frozenset({Outcome.BUSY, Outcome.NO_ROBOTS, Outcome.LOST})
 
@@ -57,7 +57,7 @@ def apply_visits(state: ShardState, now: float, visits: list[Visit], leased: npt
 def apply_by(
     state: ShardState, now: float, visits: list[Visit], linking: list[Visit], file: Callable[[], None]
 ) -> None:
-    """Applies visits, which `file` records. Those of `linking` say what their pages link to."""
+    """Applies visits, which `file` records. Visits in `linking` show the links of their pages."""
     shown = evidence_of(state, visits)
     join_links(state, visits)
     join_needed(state, visits)
@@ -101,7 +101,7 @@ def _pay(state: ShardState, now: float, visits: list[Visit]) -> None:
 
 
 def _pays(state: ShardState, visit: Visit) -> bool:
-    """Whether the visit shows what the page links to now."""
+    """Whether the visit shows the present links of the page."""
     outcome = visit.outcome
     return outcome is Outcome.READ or outcome.redirect or _has_ended(visit, state.pages.last(visit.page))
 
@@ -191,7 +191,7 @@ def filed_visit(state: ShardState, now: float, visit: Visit, number: HostId, dep
 
 
 def _compared(state: ShardState, now: float, visit: Visit, number: HostId, before: Record | None) -> Comparison | None:
-    """How the content of a page compares with the last read; None if it was not compared."""
+    """The result of comparing the content of a page with the last read; None if it was not compared."""
     if visit.seen is None or visit.outcome is not Outcome.READ:
         return None
     host = state.hosts[number]
@@ -238,7 +238,7 @@ def _notify(state: ShardState, now: float, filed: list[Filed]) -> None:
 
 
 def _change(state: ShardState, before: Record | None, record: Record) -> Change | None:
-    """What changed about a page since its last visits, or None. The record is not appended yet."""
+    """The change of a page since its last visits, or None. The record is not appended yet."""
     _, change = visit_shows(state.pages.presence(before), record.outcome, record.kind, record.marks)
     if change:
         return CHANGES[change]

@@ -1,15 +1,16 @@
 """Takes visits that other programs made (`centime import`), each at its own time, as if this crawl had made it.
 
-A visit counts if it is later than the last one of its page. So nothing is taken twice, whatever is imported again; and
-what is older than what is known is left out, because a history grows at its end alone. The URLs are made known as links
-are, within the bounds of the crawl.
+A visit counts if it is later than the last one of its page. So nothing is taken twice, even if a file is imported
+again; and visits older than the last known one are left out, because a history grows only at its end. The URLs are made
+known as links are, within the bounds of the crawl.
 
     WHOLE     as a visit of a fetcher
-    LINKED    the same, but its content can only be compared with what the same kind of file says of it (Mark.FOREIGN)
+    LINKED    the same, but its content can only be compared with that in the same kind of file (Mark.FOREIGN)
     SEEN      the same without links: the page waits to be read for them
     LINKS     links without a visit, if the page was never visited
 
-Nobody is notified: these changes are old. No host was asked, so no host is delayed, and no budget is charged.
+Subscribers are not notified: these changes are old. No host was contacted, so none is delayed, and no budget is
+charged.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ REACH_SECONDS = 8 * 365 * 86_400.0  # visits that are older than this are no evi
 
 
 class Taken(NamedTuple):
-    """What was done with imported visits."""
+    """The results of an import."""
 
     taken: int = 0
     old: int = 0  # not later than the last visit of their page
@@ -75,8 +76,8 @@ def take_imported(state: ShardState, frame: Imported) -> Taken:
 
 
 def _later_than_known(state: ShardState, some: list[tuple[Visit, Knowledge]]) -> list[tuple[Visit, Knowledge]]:
-    """Those of the visits of distinct pages that are later than all that is known of their pages; links without a visit
-    count for pages that were never visited.
+    """Those of the visits of distinct pages that are later than the last known visit; links without a visit count for
+    pages that were never visited.
     """
     last = state.pages.records.heads(np.array([visit.page for visit, _ in some], dtype=np.int64))["time"].tolist()
     return [
@@ -97,7 +98,7 @@ def _apply(state: ShardState, now: float, new: Sequence[tuple[Visit, Knowledge]]
 
 
 def _file(state: ShardState, now: float, visits: list[Visit], unlinked: list[PageId]) -> None:
-    """Records the visits; pages whose links are not known go on waiting to be read."""
+    """Records the visits; pages whose links are not known keep waiting to be read."""
     if not visits:
         return
     pages = np.array([visit.page for visit in visits], dtype=np.int64)

@@ -1,6 +1,6 @@
 """Makes URLs known pages: gives each a number, a host, an account in the ledger and a place in the frontier.
 
-Near a bound of the crawl (`bounds.py`), links are admitted by their value, and published URLs while there is a place.
+Near a bound of the crawl (`bounds.py`), links are admitted by their value, and published URLs while there is room.
 Seeds are always admitted. A URL that is refused is counted with its reason (`refusals.py`); another link may bring it
 again.
 """
@@ -57,7 +57,7 @@ def take_seeded(state: ShardState, frame: Seeded) -> int:
 
 
 def believe(state: ShardState, fingerprints: Fingerprints) -> None:
-    """Notes that pages are called sitemaps, whether they were known before or not."""
+    """Notes that pages are announced as sitemaps, whether they were known before or not."""
     pages = state.pages.table.find(fingerprints)
     pages = pages[pages >= 0].astype(np.int64)
     known_before = pages[state.pages.origins_of(pages)["role"] & Role.SITEMAP == 0]
@@ -104,7 +104,7 @@ def join(
 def _own(
     state: ShardState, fingerprints: Fingerprints, urls: list[str], origins: npt.NDArray[np.void], unknown: Places
 ) -> Places:
-    """Those of the places whose URLs this partition owns. The others become proxies; their owners make them known."""
+    """The places of URLs that this partition owns. The others become proxies; their owners add them as pages."""
     transfers = state.transfers
     if transfers is None or not len(unknown):
         return unknown
@@ -165,7 +165,7 @@ def _refuse(
     sources: Sources | None,
     shapes: Mapping[int, int],
 ) -> None:
-    """Counts those of the offered URLs that are no pages now, with their reasons: the bound if there is no other."""
+    """Counts the offered URLs that have not become pages, with their reasons: the bound if there is no other."""
     left = offered[state.pages.table.find(fingerprints[offered]) < 0]
     found = [reasons.get(place, Reason.MOST_PAGES) for place in left.tolist()]
     state.refusals.add(fingerprints[left], np.array(found, dtype=np.uint8))
@@ -287,7 +287,8 @@ def suspects_among(urls: list[str]) -> dict[int, int]:
 
 
 def _link_values(state: ShardState, visits: list[Visit]) -> Values:
-    """What each page pays along each of its links: d x / k, where x is its importance, or what decides about it."""
+    """The payment of each page along each of its links: d x / k, where x is its importance, or its value with
+    `--want`."""
     pages = np.array([visit.page for visit in visits], dtype=np.int64)
     links = np.array([max(8, len(visit.links)) // 8 for visit in visits], dtype=np.float64)
     return state.ledger.damping * state.value(pages) / links

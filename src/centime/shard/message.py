@@ -23,7 +23,7 @@ from centime.shard.people.subscriptions import Subscription, Watched
 
 
 class Role(IntFlag):
-    """What somebody said about a page before it was read; the numbers are written to disk and must not change."""
+    """What was announced about a page before it was read; the numbers are written to disk and must not change."""
 
     SITEMAP = 1  # a person, robots.txt or a sitemap index calls it a sitemap
     GUESSED = 2  # a person gave no scheme: it is https, and http if nothing answers
@@ -44,7 +44,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     digest: bytes = b""  # of the stored copy, so that the same content is archived once
     watch: tuple[Subscription, ...] = ()  # the subscriptions whose condition is evaluated in this page
     patience: float = 0.0  # seconds to wait for a host that may never answer; 0 for as long as the settings say
-    role: Role = PLAIN  # what somebody said about the page before it was read
+    role: Role = PLAIN  # what was announced about the page before it was read
     hops: int = 0  # redirects in a row that led to this page
     nesting: int = 0  # of a requisite: 1 if a page needs it, 2 if a requisite of a page does, and so on; 0 for a page
     signature: int = 0  # of the stored copy
@@ -56,7 +56,7 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class AddressesAsked(msgspec.Struct, frozen=True, gc=False):
-    """Addresses that a fetcher asks for, with their delays."""
+    """Addresses that a fetcher requests, with their delays."""
 
     addresses: dict[str, float]
 
@@ -90,7 +90,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     same_depth: bool = False  # the linked pages are as deep as this one: it is a redirect or a sitemap
     index_of: int = 0  # fingerprint of the folder whose index page this may be; 0 if none
     fresh_for: float = 0.0  # seconds for which the page is fresh by the server's cache header
-    claims: bytes = b""  # CLAIM entries: what a sitemap or feed claims about the pages that it lists
+    claims: bytes = b""  # CLAIM entries: claims of a sitemap or feed about the pages that it lists
     watched: tuple[Watched, ...] = ()  # what the conditions of subscriptions found
     held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
     role: Role = PLAIN  # of the pages linked to: those of a sitemap index are sitemaps
@@ -108,10 +108,10 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     refused_texts: bytes = b""  # a line each
     seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
     doubted: int = 0  # what the check of a 304 showed: NOT_DOUBTED, TRUE or LIE
-    elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were asked on the way, and when the last time
+    elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were contacted on the way, each with the last time
     sample: bytes = b""  # of the text (parse/text_sample.py), if the URL has a suspicious shape
     target: str = ""  # where the page moved to for good
-    hubs: tuple[str, ...] = ()  # the topic of a feed and the hubs that tell of its changes
+    hubs: tuple[str, ...] = ()  # the topic of a feed and the hubs that announce its changes
     foreign: bool = False  # imported: `digest` and `signature` are those of another program
     unfollowed: bytes = b""  # those of `links` (uint64) that ask not to be followed, if they have a weight of their own
 
@@ -172,7 +172,7 @@ class Configured(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 class Bounded(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """How many pages the machine has memory for, and how many are allowed while memory is short (0: it is not): a frame
-    of the journal. What the engine measures decides through it, so that a replay decides the same.
+    of the journal. Measurements of the engine take effect only through it, so that a replay decides the same.
     """
 
     now: float
@@ -190,14 +190,14 @@ class Settled(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Commanded(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A command of a person, packed as it came: a frame of the journal."""
+    """A command of a person, packed as it was received: a frame of the journal."""
 
     now: float
     command: bytes
 
 
 class Clocked(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A run goes by another clock than the last one: a frame of the journal. `ahead` is how far it is ahead of the time
+    """A run uses another clock than the last one: a frame of the journal. `ahead` is how far it is ahead of the time
     since the machine was started, `boot` which start that was (`processes/clock.py`).
 
     If the clock was set, `before` is the latest time that the shard had seen, and `passed` the seconds that have truly
@@ -212,7 +212,7 @@ class Clocked(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Knowledge(IntEnum):
-    """What a file from elsewhere says of a visit; the numbers are written to disk and must not change."""
+    """What an imported file says about a visit; the numbers are written to disk and must not change."""
 
     WHOLE = 0  # everything: its body was read as a fetcher reads it
     LINKED = 1  # its outcome and its links
@@ -243,7 +243,7 @@ class Delivered(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 class Flushed(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """The next batch of transfers for a partition is closed, with the proxies that have `threshold` units or more to
-    send: a frame of the journal. What is in the batch follows from the state.
+    send: a frame of the journal. The content of the batch follows from the state.
     """
 
     now: float
@@ -252,7 +252,7 @@ class Flushed(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Received(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A batch of transfers from a partition, packed as it came: a frame of the journal."""
+    """A batch of transfers from a partition, packed as it was received: a frame of the journal."""
 
     now: float
     partition: int

@@ -6,9 +6,9 @@ t that something waits for becomes
     t                             if t ≤ min(n, L): it has come
     n + max(0, t - L - p)         otherwise: what is left of the wait
 
-Hence nobody waits longer than was left, and a host that was asked at a ≤ L and is owed a delay d is asked no sooner
-than d after a. A time at which something happened becomes min(t, n): nothing happens in the future. Times of the past
-stay as they are, because nobody knows which of them were wrong.
+Hence no wait becomes longer, and a host that was contacted at a ≤ L and is owed a delay d is contacted no sooner than d
+after a. A time at which something happened becomes min(t, n): nothing happens in the future. Times of the past stay as
+they are, because it is not known which of them were wrong.
 """
 
 from dataclasses import replace

@@ -1,11 +1,11 @@
 """Makes the requisites of visited pages known: each gets a number, a host, an account and a place in the frontier.
 
 A requisite that is known already, as a page or as a requisite, stays what it is. The crawl's bounds hold
-(`bounds.py`): the value of a requisite is what its page is worth, shared among all that the page needs. Traps do not,
-because what a page names is limited by the page; instead a host may have `requisites-per-host`.
+(`bounds.py`): the value of a requisite is the value of its page, divided by the number of its requisites. Limits of
+traps do not, because a page names a limited number of requisites; instead a host may have `requisites-per-host`.
 
-In a partition, what a page needs on hosts of other partitions is told to their owners with the next batch, and becomes
-known there in the same way. It may be told again after some time, which changes nothing.
+In a partition, requisites on hosts of other partitions are sent to their owners with the next batch, and become known
+there in the same way. They may be sent again after some time, which changes nothing.
 """
 
 from collections.abc import Sequence
@@ -73,8 +73,8 @@ def join_needed_elsewhere(state: ShardState, needed: Sequence[Needed]) -> None:
 
 
 class Found(NamedTuple):
-    """URLs that pages need, and for each: what needs it, its depth and nesting, the importance of what needs it, and
-    how many that needs.
+    """URLs that pages need, and for each: the page that needs it, its depth and nesting, and that page's importance and
+    number of requisites.
     """
 
     urls: list[str]
@@ -87,7 +87,7 @@ class Found(NamedTuple):
 
 
 def _own(state: ShardState, transfers: Transfers, found: Found) -> Pages:
-    """The places of those that this partition owns. The owners of the others are told of them."""
+    """The places of those that this partition owns. The others are sent to their owners."""
     own = transfers.is_own(found.fingerprints)
     away = np.flatnonzero(~own)
     prints = state.pages.table.fingerprints[found.parents[away]].tolist()
@@ -102,8 +102,8 @@ def _own(state: ShardState, transfers: Transfers, found: Found) -> Pages:
 
 
 def _join(state: ShardState, found: Found, places: Pages, elsewhere: dict[int, Needing]) -> None:
-    """Adds those at these places that are not known; `elsewhere` is what needs them if it belongs to another partition,
-    by place.
+    """Adds those at these places that are not known; `elsewhere` has, by place, the pages of another partition that
+    need them.
     """
     urls, fingerprints = found.urls, found.fingerprints
     unknown = places[state.pages.table.find(fingerprints[places]) < 0]

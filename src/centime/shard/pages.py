@@ -1,7 +1,7 @@
-"""What is known of every page except its money: URL, host, depth, links, visits. All by page number.
+"""The data of every page except its money: URL, host, depth, links, visits. All by page number.
 
-Memory holds a fingerprint and two offsets per page. What never changes (URL, host, depth, focus class) and what is read
-one page at a time (link rows, visit records) is in append-only files.
+Memory holds a fingerprint and two offsets per page. Data that never change (URL, host, depth, focus class) and data
+that are read one page at a time (link rows, visit records) are in append-only files.
 """
 
 from collections import Counter
@@ -44,7 +44,7 @@ def origins_at(depths: npt.ArrayLike, role: npt.ArrayLike = PLAIN, hops: npt.Arr
 
 
 class Comparison(NamedTuple):
-    """How the content of a page compares with the last read."""
+    """The result of comparing the content of a page with the last read."""
 
     verdict: Verdict
     state: bytes = b""  # by which the next read is compared; empty if the last one stays
@@ -115,7 +115,7 @@ class KnownPages:
         origins: npt.NDArray[np.void],
         classes: npt.NDArray[np.uint8],
     ) -> None:
-        """Stores what never changes about new pages; `origins` have their depth, role and hops."""
+        """Stores the data of new pages that never change; `origins` have their depth, role and hops."""
         together = "".join(urls)
         # canonical URLs are ASCII: they have as many bytes as characters
         encoded = urls if together.isascii() else [url.encode() for url in urls]
@@ -180,7 +180,8 @@ class KnownPages:
         return due, at
 
     def compared_by(self, record: Record | None) -> bytes:
-        """What the next read of a page is compared by, if this is its last record; empty if there is nothing."""
+        """The state with which the next read of a page is compared, if this is its last record; empty if there is
+        none."""
         if record is None or record.state or not record.state_at:
             return b"" if record is None else record.state
         return with_hidden(self.records.read(record.state_at).state, record.hidden)
@@ -266,14 +267,14 @@ class KnownPages:
 
 
 def is_comparable(before: Record | None, *, foreign: bool) -> bool:
-    """Whether what a page said at its last read can be compared with what it says now, or what is imported of it."""
+    """Whether the content of a page at its last read can be compared with the present or imported content."""
     return before is not None and before.signature != 0 and (Mark.FOREIGN in before.marks) is foreign
 
 
 def _known_volatile(before: Record, marks: Mark, *, learned: bool, named: bool) -> Mark:
-    """Whether subscribers know of the volatile parts of a page, and whether this visit tells them. `learned` says that
-    there is another such part since the last visit. A page that nobody has `named` is told only if a change of it was
-    told before: who never heard of it does not wait for more.
+    """Whether subscribers know of the volatile parts of a page, and whether this visit notifies them. `learned`:
+    another part has become volatile since the last visit. Unless the page is `named` in a subscription, they are
+    notified only if they were notified of a change of the page before: otherwise they do not expect more.
     """
     known = Mark.KNOWN_VOLATILE in before.marks and not learned
     if not known and Mark.VOLATILE in marks and (named or Mark.CHANGED in before.marks):

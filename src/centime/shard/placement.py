@@ -52,7 +52,7 @@ class Placement:
     ) -> None:
         """Puts pages that wait nowhere into the frontier."""
         self._assert_idle(page_ids(pages), "enqueued")
-        self.frontier.add(pages, hosts, kinds, keys)  # refuses pages that are inside
+        self.frontier.add(pages, hosts, kinds, keys)  # raises for pages that are already inside
 
     def lease(
         self, now: float, count: int, class_shares: npt.NDArray[np.float64], discovery: float, slots: int = 0
@@ -86,7 +86,7 @@ class Placement:
         """Takes pages out of the frontier, and gives back the memory that it no longer needs."""
         self.frontier.remove(pages)
         facts, arrays = self.frontier.state()
-        self.frontier = Frontier()  # before the new one takes its memory
+        self.frontier = Frontier()  # frees the old one before the new one takes memory
         self.frontier = Frontier.from_state(facts, arrays)
 
     # ---- leases

@@ -1,5 +1,5 @@
 """The politeness of a shard: when each host can be fetched from again, which hosts share an address with a delay, and
-how each host stands (`frontier/standing.py`).
+the standing of each host (`frontier/standing.py`).
 
 `fetch/politeness.py` has the rule; this module applies it to visits and stores its results in the hosts.
 """
@@ -24,8 +24,8 @@ PROMPT_SECONDS = 5.0  # a host that keeps a fetcher waiting for longer takes slo
 
 
 def standing_after(visit: Visit) -> int:
-    """How a host stands after a visit."""
-    if not visit.asked_at or visit.outcome is Outcome.LOST:  # the host was not asked
+    """The standing of a host after a visit."""
+    if not visit.asked_at or visit.outcome is Outcome.LOST:  # the host was not contacted
         return UNCHANGED
     return FAILING if visit.outcome in UNREACHED or visit.held > PROMPT_SECONDS else ANSWERING
 
@@ -39,8 +39,8 @@ def patience_with(host: Host) -> float:
 
 
 def doubts(host: Host) -> bool:
-    """Whether the next 304 of a host is checked: the first, second, fourth ... and every 32nd; from a host that lied,
-    conditional requests are made only for that, at one in 16 visits.
+    """Whether the next 304 of a host is checked: the first, second, fourth ... and every 32nd; for a host that lied,
+    conditional requests are made only for this check, at one in 16 visits.
     """
     if host.lies:
         return host.visits % LIAR_VISITS == 0
@@ -49,7 +49,7 @@ def doubts(host: Host) -> bool:
 
 
 def standing_of(host: Host) -> int:
-    """How a host of an older version stands, which stored no standings."""
+    """The standing of a host from a snapshot of an older version, which stored none."""
     return (FAILING if host.politeness.failures else ANSWERING) if host.visits else NEW
 
 

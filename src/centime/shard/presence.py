@@ -53,8 +53,8 @@ def visit_shows(presence: int, outcome: int, kind: int, marks: int) -> tuple[int
 
 
 def presence_of(history: Iterable[Record]) -> Presence:
-    """The presence of a page after its visits, the newest first. The newest tells it; only records of a version that
-    did not record it (before 0.2) are searched for one that shows it.
+    """The presence of a page after its visits, the newest first. The newest record has it; records of a version that
+    did not store it (before 0.2) are searched for one that shows it.
     """
     for record in history:
         if record.presence is not Presence.UNRECORDED:

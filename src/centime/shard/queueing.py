@@ -20,7 +20,7 @@ ENLISTED_AT_ONCE = 10_000  # pages that one call matches against a new subscript
 
 
 def lease(state: ShardState, now: float, count: int, slots: int = 0) -> tuple[Pages, bool]:
-    """Leases pages; returns them, and whether other pages moved or hosts were put off.
+    """Leases pages; returns them, and whether other pages moved or hosts were delayed.
 
     A call that does none of this has changed nothing, so it need not be in the journal. `slots` is how many leases the
     fetchers can hold; hosts of each standing have a part of them (`frontier/standing.py`).
@@ -168,6 +168,6 @@ def _enlist(state: ShardState, now: float) -> bool:
         seconds = longest_wait(state, url)
         if seconds < float("inf"):
             if requests.subscriptions.unknown(page, requests.subscriptions.with_condition(url)):
-                seconds = 0.0  # what the condition finds now is what later values are compared with
+                seconds = 0.0  # later values are compared with the present result of the condition
             state.refreshing.deadlines.add(page, now + seconds)
     return True

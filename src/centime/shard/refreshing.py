@@ -61,7 +61,7 @@ class Filed(msgspec.Struct, frozen=True, gc=False):
     before: Record | None
     record: Record
     ended: bool  # the page is gone or given up
-    change: Change | None  # what the visit shows that has changed
+    change: Change | None  # the change that the visit shows
 
 
 class Refreshing:
@@ -91,13 +91,13 @@ class Refreshing:
         return replace(rules, budget=rules.budget * self.spending.factor)
 
     def spend(self, now: float, pages: int, wire_bytes: int) -> None:
-        """Counts what visits cost, and corrects the budget of the book."""
+        """Counts the costs of visits, and corrects the budget of the book."""
         rules = self.settings.refresh_settings()
         spent = wire_bytes if rules.by_bytes else pages
         if self.settings.continuous and self.spending.observe(now, spent, rules.budget, self.book.mean_cost):
             self.book.configure(self._rules())
 
-    # ---- what visits show
+    # ---- evidence of visits
 
     def record(
         self,
@@ -109,8 +109,8 @@ class Refreshing:
         *,
         reach: float = 0.0,
     ) -> None:
-        """Records in the book what visits, each at the time of its record, show about changes. They are evidence if
-        they are of `reach` seconds before `now` or later.
+        """Records in the book what visits show about changes, each at the time of its record. Visits older than `reach`
+        seconds before `now` are no evidence.
         """
         if not len(self.book):
             self.book = RefreshBook(now - reach, self._rules(), self._hosts_of)
@@ -206,7 +206,7 @@ class Refreshing:
             pages, periods, weights = zip(*claims, strict=True)
             self.book.claim(np.array(pages, dtype=np.int64), np.array(periods), np.array(weights))
 
-    # ---- what is due
+    # ---- due pages
 
     def inspect(
         self, now: float, importance: Importance, urls_of: UrlsOf
@@ -227,7 +227,7 @@ class Refreshing:
             late = np.setdiff1d(due[held], pages)  # the book may have returned them too
             again, worth_again = self._due_at_last(late, now, importance)
             pages, worth, due = np.concatenate([pages, again]), np.concatenate([worth, worth_again]), due[~held]
-        if len(due) and self.settings.beta:  # without beta only age counts, to which a rhythm makes no difference
+        if len(due) and self.settings.beta:  # without beta only age counts, and a rhythm makes no difference
             worth_now = np.array(
                 [self.beat_worth(page, float(x)) for page, x in zip(page_ids(due), importance(due), strict=True)]
             )
@@ -264,7 +264,7 @@ class Refreshing:
         return next_moment(self.beats[page].rhythm, now)
 
     def worth(self, pages: Pages, now: float, importance: Importance) -> npt.NDArray[np.float64]:
-        """The worth of reading pages again now; the importance of pages that are not in the book."""
+        """The worth of reading pages again now; for pages that are not in the book, their importance."""
         known = importance(pages)
         return np.where(self.book.contains(pages), self.book.worth(pages, now, known), known)
 
@@ -309,7 +309,7 @@ class Refreshing:
         return min(inspection, self.deadlines.earliest())
 
     def move(self, now: float, wait: Callable[[float], float], importance: Importance) -> None:
-        """Changes the times that pages wait for, and makes all that happened happen at `now` at the latest."""
+        """Changes the times that pages wait for, and moves events in the future to `now`."""
         self.moments.move(wait)
         self.deadlines.move(wait)
         self.spending.last = min(self.spending.last, now)

@@ -1,16 +1,16 @@
 """Which of the known pages are requisites: files that were found because a page needs them to be shown.
 
-A requisite has a number, a host, an account and visits like any page. What makes it a requisite is kept here: its
-nesting (1 if a page needs it, 2 if a requisite of nesting 1 does, and so on) and the page that first needed it.
+A requisite has a number, a host, an account and visits like any page. The data that make it a requisite are kept here:
+its nesting (1 if a page needs it, 2 if a requisite of nesting 1 does, and so on) and the page that first needed it.
 
     importance   A page pays nothing to its requisites, and they have no links. So they receive from the virtual page
                  alone, and return all of it: the importances of the pages have the same ratios as without them, and the
                  certified error is that of the graph with them as pages without links.
     order        They wait in a level of their own, by the importance of the page that first needed them, so that a page
                  and its requisites are fetched at about the same time.
-    elsewhere    In a partition, what needs a requisite may be a page of another one. Then its fingerprint is kept, and
-                 the importance that it had when it was read.
-    becoming     A requisite that is linked to, given as a seed, or found to be HTML in scope becomes a page.
+    elsewhere    In a partition, the page that needs a requisite may belong to another one. Then its fingerprint is
+    kept, and the importance that it had when it was read. becoming     A requisite that is linked to, given as a seed,
+    or found to be HTML in scope becomes a page.
 
 Guarantee: all of it follows from the visits and their order, and is part of every snapshot. It takes 5 bytes for each
 known page up to the last requisite, 4 for each host, and some 200 for each that only another partition needs.
@@ -46,7 +46,7 @@ class Requisites:
     """The requisites of a shard."""
 
     def __init__(self) -> None:
-        self._nesting = np.zeros(0, dtype=np.uint8)  # by page; 0 for what is no requisite
+        self._nesting = np.zeros(0, dtype=np.uint8)  # by page; 0 for pages that are not requisites
         self._parent = np.zeros(0, dtype=np.int32)
         self._elsewhere: dict[int, Needing] = {}  # by requisite
         self._of_host = np.zeros(0, dtype=np.int32)  # how many there are, by host
@@ -55,7 +55,7 @@ class Requisites:
         self.became_pages = 0
 
     def nesting(self, pages: Pages) -> npt.NDArray[np.uint8]:
-        """The nesting of pages; 0 for those that are no requisites."""
+        """The nesting of pages; 0 for those that are not requisites."""
         nesting = np.zeros(len(pages), dtype=np.uint8)
         inside = (pages >= 0) & (pages < len(self._nesting))
         nesting[inside] = self._nesting[pages[inside]]
@@ -70,7 +70,7 @@ class Requisites:
         return self._elsewhere[page] if page in self._elsewhere else PageId(int(self._parent[page]))
 
     def urgency(self, pages: Pages, importance: Callable[[Pages], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-        """By what these requisites are ordered: the importance of the page that first needed each."""
+        """The keys by which requisites are ordered: the importance of the page that first needed each."""
         parents = self._parent[pages].astype(np.int64)
         found = importance(np.maximum(parents, 0))
         for place in np.flatnonzero(parents == ELSEWHERE).tolist():
@@ -102,7 +102,7 @@ class Requisites:
         hosts: npt.NDArray[np.int32],
         elsewhere: Mapping[int, Needing] = NOWHERE,
     ) -> None:
-        """Makes new pages requisites; `elsewhere` is what needs those with the parent ELSEWHERE."""
+        """Makes new pages requisites; `elsewhere` has the pages that need those with the parent ELSEWHERE."""
         self._elsewhere.update(elsewhere)
         size = int(pages.max()) + 1
         self._nesting = _longer(self._nesting, size)
@@ -122,8 +122,8 @@ class Requisites:
             self.became_pages += len(found)
 
     def check(self, known: int, hosts: npt.NDArray[np.uint32]) -> int:
-        """The number of requisites; StoreBroken unless all are known, nested one deeper than what needs them, and
-        counted at their hosts. `hosts` are those of all known pages.
+        """The number of requisites; StoreBroken unless all are known, nested one deeper than the page that needs them,
+        and counted at their hosts. `hosts` are those of all known pages.
         """
         every = self.every()
         if len(self._nesting) > known or len(self._parent) != len(self._nesting):
@@ -158,7 +158,7 @@ class Requisites:
 
     @classmethod
     def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> "Requisites":
-        """The requisites of a snapshot; none if it is of a version that knew none."""
+        """The requisites of a snapshot; none if its version had no requisites."""
         found = cls()
         if arrays:
             found._nesting, found._parent, found._of_host = (

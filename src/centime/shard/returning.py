@@ -1,5 +1,5 @@
-"""Looks for pages that are gone (404, 410, or given up) again, in a crawl that refreshes; and for pages that were read
-and are denied (401, 403, 451, a forbidden address) or disallowed by robots.txt now.
+"""Revisits pages that are gone (404, 410, or given up), in a crawl that refreshes; and pages that were read and are now
+denied (401, 403, 451, a forbidden address) or disallowed by robots.txt.
 
 by a schedule      after the least interval, then after twice as long each time (`frontier/timers.py`)
 by a new link      at once when a page links to it that did not at its last read, but no sooner than the least
@@ -40,7 +40,7 @@ def next_look(state: ShardState, record: Record, importance: float) -> float:
 
 
 def begin_looking(state: ShardState) -> None:
-    """Puts the pages on timers that were lost while the crawl did not refresh."""
+    """Puts pages on timers that disappeared while the crawl did not refresh."""
     for start in range(0, state.pages.count, BATCH):
         pages = np.arange(start, min(start + BATCH, state.pages.count), dtype=np.int64)
         kinds = state.pages.records.heads(pages)["kind"]
@@ -53,8 +53,8 @@ def begin_looking(state: ShardState) -> None:
 
 
 def look_sooner(state: ShardState, now: float, sources: Pages, rows: RowBatch) -> None:
-    """Advances the looks for pages that are gone and to which pages link anew. `rows` are the links that the sources
-    have now; those that they had are still stored.
+    """Advances the looks for pages that are gone and have new links. `rows` are the present links of the sources; their
+    old links are still stored.
     """
     retries = state.placement.retries
     if not len(retries) or not state.settings.refreshes():
@@ -73,7 +73,7 @@ def look_sooner(state: ShardState, now: float, sources: Pages, rows: RowBatch) -
 
 
 def _advance(state: ShardState, now: float, page: PageId, share: float) -> None:
-    """Advances the look for a page to this share of its wait, but not to before the least interval."""
+    """Advances the look for a page to this share of its wait, but not to a time before the least interval."""
     last = state.pages.last(page)
     if last is None or last.kind != PageKind.DEAD:
         return

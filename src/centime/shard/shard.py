@@ -91,7 +91,7 @@ class Shard(ShardState):
         configure(self, now, settings)
 
     def bound(self, now: float, machine: int, pressed: int = 0) -> None:
-        """Says how many pages the machine has memory for, and how many are allowed while memory is short."""
+        """Sets how many pages the machine has memory for, and how many are allowed while memory is short."""
         frame = Bounded(now, machine, pressed)
         self._append(BOUNDED, frame)
         bound(self, frame)
@@ -125,12 +125,13 @@ class Shard(ShardState):
         return take_visits(self, now, visits)
 
     def imported(self, frame: Imported) -> Taken:
-        """Records visits that other programs made; returns what was done with them. No lease may be out."""
+        """Records visits that other programs made; returns the results. No lease may be out."""
         self._append(IMPORTED, frame)
         return take_imported(self, frame)
 
     def returned(self, frame: Returned) -> None:
-        """Takes back leases that no fetcher works on any more; with all of them, goes by the rules of this version."""
+        """Takes back leases that no fetcher works on any more; with all of them, the rules of this version apply from
+        now on."""
         if frame.all:
             self.rules = RULES
             frame = msgspec.structs.replace(frame, rules=RULES)
@@ -155,7 +156,7 @@ class Shard(ShardState):
         self.requests.subscriptions.delivered(name, up_to, now)
 
     def set_clock(self, frame: Clocked) -> None:
-        """Goes by another clock from now on; moves the times that pages and hosts wait for if the clock was set."""
+        """Uses another clock from now on; moves the times that pages and hosts wait for if the clock was set."""
         self._append(CLOCKED, frame)
         set_clock(self, frame)
 
@@ -193,7 +194,7 @@ class Shard(ShardState):
         self.frame, self.chain = self.frame + 1, self.journal.chain
 
     def lease_of(self, page: PageId, url: str) -> Lease:
-        """What a fetcher must know to visit a page."""
+        """The lease of a page: all that a fetcher must know to visit it."""
         record = self.pages.last(page)
         origin = self.pages.origin(page)
         depth = int(origin["depth"])
@@ -218,12 +219,12 @@ class Shard(ShardState):
         )
         if record is None or not record.signature:
             return lease
-        if Mark.FOREIGN in record.marks:  # only its validators are of use here
+        if Mark.FOREIGN in record.marks:  # only its validators are usable here
             return msgspec.structs.replace(lease, etag=record.etag, modified=record.modified)
         etag, modified = (record.etag, record.modified) if doubt or not host.lies else ("", "")
         if not was_present(record):
-            etag = modified = ""  # they are those of an error page or a redirect: a 304 would say nothing of the page
-        if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read when nobody called it so
+            etag = modified = ""  # of an error page or a redirect: a 304 would say nothing about the page
+        if role & Role.SITEMAP and Mark.SITEMAP not in record.marks:  # it was read before it was announced as a sitemap
             etag = modified = ""
         if watch and self.requests.subscriptions.unknown(page, watch):
             etag = modified = ""  # the server must send the page, so that the condition is evaluated for the first time

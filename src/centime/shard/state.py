@@ -59,14 +59,14 @@ class ShardState:
         self.wire_bytes = 0
         self.late_visits = 0
         self.read_count = 0  # pages whose last visit found them
-        self.visited_count = 0  # pages that were visited at least once, whatever came of it
+        self.visited_count = 0  # pages that were visited at least once, with any outcome
         self.filled = False  # the first fill is over
         self.since_advance = 0  # visits since the ledger paid debts
         self.refreshed_until = 0  # place of the next record that `refresh-after` examines
         self.latest = 0.0  # the latest time of all frames
-        self.rules = RULES  # by which the frames that come next lease pages
+        self.rules = RULES  # the rules by which the next frames lease pages
         self.boot, self.ahead = "", 0.0  # the clock of the last run (`Clocked`)
-        self.ceilings: list[tuple[int, float]] = []  # records before such a place are of such a time at the latest
+        self.ceilings: list[tuple[int, float]] = []  # records before this place are no later than this time
         self.imports: dict[str, int] = {}  # key of an imported file -> the position up to which it was imported
         self.politeness = HostPoliteness(settings)
         self.paid: list[npt.NDArray[np.int32]] = []  # pages whose inflow changed since the frontier was updated
@@ -109,7 +109,7 @@ class ShardState:
 
     @property
     def is_filling(self) -> bool:
-        """Whether the crawl goes by its fill rate: not enough of the pages that it knows were visited yet."""
+        """Whether the crawl uses its fill rate: not enough of its known pages were visited yet."""
         return self.settings.continuous and self.settings.fill_rate is not None and not self.filled
 
     @property
@@ -118,7 +118,7 @@ class ShardState:
         return self.read_count > 0 or self.outcomes[Outcome.READ] > 0
 
     def count_first(self, visits: int) -> None:
-        """Counts first visits of pages. A first fill that is over is over for good."""
+        """Counts first visits of pages. A finished first fill never begins again."""
         self.visited_count += visits
         self.filled = self.filled or self.visited_count >= FILLED * (self.pages.count - self.bounds.dropped)
 
@@ -128,7 +128,7 @@ class ShardState:
         return hosts
 
     def value(self, pages: Pages) -> npt.NDArray[np.float64]:
-        """What decides about pages, in units of importance: importance, unless the crawl wants some pages."""
+        """The values that decide about pages, in units of importance: importance, unless the crawl wants some pages."""
         importance = self.ledger.importance(pages)
         return importance if self.interest is None else self.interest.value(pages, importance)
 
@@ -137,7 +137,7 @@ class ShardState:
         return self.ledger.inflow(pages) if self.interest is None else self.value(pages).astype(np.float32)
 
     def class_offsets(self) -> npt.NDArray[np.float64]:
-        """What is added to the keys of unread pages of each focus class."""
+        """The offsets of the keys of unread pages of each focus class."""
         shares = self.ledger.class_shares()
         return shares if self.interest is None else np.zeros_like(shares)
 

@@ -1,19 +1,19 @@
-"""What an unread page probably is and leads to, from pages that were read.
+"""The probable kind and interest of an unread page, estimated from pages that were read.
 
 Evidence about a page, from far to near: pages with the same suffix, those of them on its host, those of them in its
-directory, and the pages that its parent links to (its siblings). Each narrower group draws the estimate of the wider
-one towards what its own pages are, as STRENGTH more pages of the estimate would be drawn:
+directory, and the pages that its parent links to (its siblings). Each narrower group moves the estimate of the wider
+one towards its own pages; the wider estimate counts as STRENGTH pages:
 
     P_g = (wanted_g + STRENGTH · P_above) / (read_g + STRENGTH)         the probability that a page of g is wanted
     Y_g = (sum of y - e in g + STRENGTH · Y_above) / (read_g + STRENGTH)     the interest that a page of g has
 
-The widest group begins with a prior: OF_THE_KIND if the suffix is usual for what is wanted, else OF_ANOTHER. It counts
-as FIRST_WANTED wanted pages among as many as that takes. A parent
-links to pages of any suffix, so its children are compared with what their URLs made expect:
+The widest group begins with a prior: OF_THE_KIND if the suffix is usual for wanted pages, else OF_ANOTHER. It counts as
+FIRST_WANTED wanted pages among FIRST_WANTED / prior pages. A parent links to pages of any suffix, so its children are
+compared with the expectation from their URLs:
 
     P = P_g + (wanted children - expected children) / (read children + STRENGTH)     from 0 to 1; Y as above
 
-If a pattern says what is wanted, P is 1 or 0.
+If a pattern of URLs defines the wanted pages, P is 1 or 0.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from centime.model.row_batch import Pages
 from centime.shard.interest.tables import COUNTED, MATCHES, WANTED, Tables
 
 STRENGTH = 2.0  # pages
-FIRST_WANTED = 20.0  # wanted pages, as which the prior counts: it must outlast the first thousand pages without one
+FIRST_WANTED = 20.0  # wanted pages that the prior counts as: it must outlast the first thousand pages without one
 OF_THE_KIND, OF_ANOTHER = 0.8, 0.02  # probabilities before any page was read
 LEVELS = 3  # groups around a page: suffix, host, directory
 
@@ -70,7 +70,7 @@ def _of_group(t: Tables, page: Whole, is_probability: bool) -> float:
 
 @bare_inlined
 def lesson_of(t: Tables, page: Whole, probability: float) -> float:
-    """L: how many more of its unread siblings would be expected to be wanted if this page is."""
+    """L: by how much the expected number of wanted unread siblings rises if this page is wanted."""
     parent = t.parent[page] - 1
     if parent < 0:
         return 0.0
@@ -107,7 +107,7 @@ def count_in_groups(t: Tables, page: Whole, read: Whole, wanted: Whole, interest
 
 @bare_inlined
 def count_at_parent(t: Tables, page: Whole, sign: Whole) -> None:
-    """Adds a page that was read to the children of its parent (`sign` 1), or takes it away (-1)."""
+    """Adds a page that was read to the children of its parent (`sign` 1), or removes it (-1)."""
     parent = t.parent[page] - 1
     if parent >= 0:
         wanted = np.int64(t.marks[page] & WANTED)

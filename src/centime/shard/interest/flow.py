@@ -16,8 +16,9 @@ link to a page is kept:
 - a sweep computes y of all pages again, some after each visit. The operator is d times a matrix whose columns add up
   to 1 at most, so such sweeps converge in any order.
 
-Guarantee: with the residual r = e + dWy - y, |y - y*|_1 <= |r|_1 / (1-d), whatever was computed when. y and y* are
-divided by their sums T, so the shares differ by at most 2 |r|_1 / ((1-d) T) in all. `residual` reads all links once.
+Guarantee: with the residual r = e + dWy - y, |y - y*|_1 <= |r|_1 / (1-d), in whatever order values were computed. y and
+y* are divided by their sums T, so the shares differ by at most 2 |r|_1 / ((1-d) T) in all. `residual` reads all links
+once.
 
 Law: k and parents follow from the rows (a page with a parent is linked from it), and the evidence of groups and parents
 from marks, y and parents. `interest.py` verifies it.
@@ -52,7 +53,7 @@ def set_interest(t: Tables, page: Whole, value: float) -> float:
 
 @bare_inlined
 def move_on(t: Tables, page: Whole, change: float, damping: float) -> None:
-    """Adds what a change of y makes of the interest of the parents."""
+    """Adds the effect of a change of y to the interest of the parents."""
     for _ in range(MOST_STEPS):
         parent = t.parent[page] - 1
         if parent < 0:
@@ -133,7 +134,7 @@ def observe(t: Tables, pages: Pages, wanted: npt.NDArray[np.bool_], damping: flo
 
 @bare_inlined
 def yield_of(t: Tables, page: Whole) -> float:
-    """To how many wanted pages a page leads, per link."""
+    """The number of wanted pages that a page leads to, per link."""
     return np.float64((t.interest[page] - (t.marks[page] & WANTED)) / max(1, t.links[page]))
 
 
@@ -150,8 +151,8 @@ def take_over(t: Tables, rows: RowBatch, row: Whole, page: Whole) -> None:
 
 @late_kernel(0.5)
 def compute(t: Tables, pages: Pages, rows: RowBatch, damping: float, moves_on: bool) -> None:
-    """Computes y of pages from their rows, and what they are the parents of; `moves_on`: and what the change makes of
-    their own parents.
+    """Computes y of pages from their rows, and makes them parents where they lead to more; with `moves_on`, passes the
+    change on to their own parents.
     """
     for k in range(len(pages)):
         change = set_interest(t, pages[k], value_of(t, rows, k, pages[k], damping))

@@ -1,6 +1,6 @@
 """The groups of URLs that are evidence for each other: the same suffix; on one host; in one directory.
 
-A group is known by a 64-bit hash of what its URLs share. A crawl that has seen MOST_GROUPS keeps no more: further
+A group is identified by a 64-bit hash of the part that its URLs share. Beyond MOST_GROUPS, no more are kept: further
 directories count as their host, and further hosts as their suffix.
 """
 

@@ -1,12 +1,13 @@
-"""Interest: what a crawl that wants some pages (`--want`) keeps of all of them, and what decides about each page.
+"""Interest: the data of all pages in a crawl that wants some pages (`--want`), and the value that decides about each
+page.
 
     value of a wanted page                 x                          its importance
     value of another page that was read    s · (y - e)                what it leads to (`flow.py`)
     value of a page never read             P · (x + s · L) + (1 - P) · s · Y    what it probably is, what its read
                                            teaches about its siblings, and what it leads to (`evidence.py`)
 
-and FLOOR · x for every page, so that a page that leads nowhere yet is read at last, and a crawl that has found nothing
-that it wants goes by importance. s is the mean importance of the wanted pages at their last visits: y counts wanted
+and FLOOR · x for every page, so that a page that leads nowhere yet is read eventually, and a crawl that has found no
+wanted page yet goes by importance. s is the mean importance of the wanted pages at their last visits: y counts wanted
 pages, and x is importance.
 
 Guarantee: everything follows from the calls and their order, bit for bit, and is part of every snapshot. `check`
@@ -32,14 +33,14 @@ FLOOR = 0.001  # of its importance, that every page is worth
 BATCH = 65_536
 LEAST_SWEPT, MOST_SWEPT = 64, 512  # pages of the sweep per visit
 MOST_SWEEPS = 4  # over all pages, at a time
-SWEEP_SHARE = 8.0  # so many sweeps while the number of visits grows e-fold
+SWEEP_SHARE = 8.0  # the number of sweeps while the number of visits grows e-fold
 
 Vector = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
 class Shown(NamedTuple):
-    """What visits showed of pages: whether they are wanted, and their importance at the last visit and at this one."""
+    """Results of visits: whether pages are wanted, and their importance at the last visit and at this one."""
 
     pages: Pages
     wanted: Flags
@@ -48,7 +49,7 @@ class Shown(NamedTuple):
 
 
 class Interest:
-    """The interest of all pages of a shard, and what is wanted."""
+    """The interest of all pages of a shard, and which pages are wanted."""
 
     def __init__(self, want: Want, damping: float, state: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
         self.want = want
@@ -70,7 +71,7 @@ class Interest:
         """Bytes of memory."""
         return self._columns.nbytes + self.groups.nbytes
 
-    # ---- what changes it
+    # ---- changes
 
     def join(self, pages: Pages, urls: Sequence[str]) -> None:
         """Adds pages, whose numbers follow those of the known ones."""
@@ -91,7 +92,7 @@ class Interest:
         flow.compute(tables, pages, new, self.damping, True)
 
     def observe(self, shown: Shown, counts: Flags) -> Pages:
-        """Records what visits showed; `counts` says which of them show what a page is. Returns the parents whose
+        """Records the results of visits; `counts` says which visits show the kind of a page. Returns the parents whose
         children must be valued again.
         """
         tables = self._tables()
@@ -141,10 +142,10 @@ class Interest:
         flow.compute(self._tables(), pages, rows.gather(pages), self.damping, False)
         return pages
 
-    # ---- what it knows
+    # ---- queries
 
     def value(self, pages: Pages, importance: Vector) -> Vector:
-        """What decides about pages, in units of importance."""
+        """The values that decide about pages, in units of importance."""
         tables = self._tables()
         marks = tables.marks[pages]
         wanted, interest, lesson = self.expected(pages)
@@ -160,7 +161,7 @@ class Interest:
         return found
 
     def leads_to(self, pages: Pages) -> Vector:
-        """y - e: to how many wanted pages each page leads."""
+        """y - e: the number of wanted pages that each page leads to."""
         tables = self._tables()
         return tables.interest[pages] - (tables.marks[pages] & WANTED)
 
@@ -182,7 +183,8 @@ class Interest:
         return 2.0 * left / ((1.0 - self.damping) * total)
 
     def _sum(self) -> float:
-        """The sum of the interest of all pages; 0 if none is wanted, whatever sweeps have yet to take back."""
+        """The sum of the interest of all pages; 0 if none is wanted, even before sweeps have removed the interest of
+        the past."""
         return float(self._tables().interest.sum()) if self.are_wanted().any() else 0.0
 
     def are_wanted(self, pages: Pages | None = None) -> Flags:

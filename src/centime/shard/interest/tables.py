@@ -1,4 +1,4 @@
-"""The arrays of interest, for kernels: what is kept of each page and of each group of URLs.
+"""The arrays of interest, for kernels: columns of pages and of groups of URLs.
 
 `flow.py` and `evidence.py` say what the columns mean and which laws hold. A page takes 61 bytes, a group 48.
 """
@@ -15,7 +15,7 @@ PAGE_COLUMNS = {
     "degree": np.int32,  # k: how many known rows link to the page
     "links": np.int32,  # how many pages its own row links to
     "marks": np.uint8,
-    "parent": np.int32,  # number + 1 of the page that is asked about its siblings; 0 for none
+    "parent": np.int32,  # number + 1 of the page whose children are evidence about it; 0 for none
     "group": np.int32,  # of its directory
     "expected": np.float64,  # the probability that it is wanted, as estimated before its first read
     "children": np.int32,  # how many pages have this one as their parent,

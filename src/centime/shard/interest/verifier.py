@@ -2,9 +2,10 @@
 
     k            how many rows link to each page
     parents      a page that has a parent is linked from it
-    evidence     what groups and parents count is what their pages are; sums of y up to the rounding of their additions
+    evidence     the counts of groups and parents match their pages; sums of y match up to the rounding of their
+    additions
 
-y itself needs no proof: its distance from the solution is certified by the residual, whatever it is (`flow.py`).
+y itself needs no proof: its distance from the solution is always certified by the residual (`flow.py`).
 """
 
 from typing import Any
@@ -83,7 +84,7 @@ def _verify_evidence(tables: Tables, counted: npt.NDArray[np.int64], wanted: Vec
 
 
 def _must_be(what: str, kept: npt.ArrayLike, found: npt.ArrayLike) -> None:
-    """Raises unless what is kept is what was found."""
+    """Raises unless the stored values equal the recomputed ones."""
     one: npt.NDArray[Any] = np.atleast_1d(np.asarray(kept, dtype=np.float64))
     other: npt.NDArray[Any] = np.atleast_1d(np.asarray(found, dtype=np.float64))
     wrong = np.flatnonzero(~(np.abs(one - other) <= TOLERANCE * (1.0 + np.abs(other))))

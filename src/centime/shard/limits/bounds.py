@@ -1,17 +1,17 @@
 """How many pages and hosts a crawl knows at most, and the price of the last of them.
 
-    bound     the least of --most-pages, what the machine has memory for, and what is left of it (frames `Bounded`)
-    mark      4/5 of the bound; up to here, every URL is admitted
-    top       63/64 of the bound; links stop here: the rest is for URLs that people publish
-    price     (room at the mark / room left - 1) * mean value of the URLs offered lately
+    bound     the least of --most-pages, the pages that fit into memory, and those that fit while memory is short
+    (frames `Bounded`) mark      4/5 of the bound; up to here, every URL is admitted top       63/64 of the bound; links
+    stop here: the rest is for URLs that people publish price     (room at the mark / room left - 1) * mean value of the
+    URLs offered lately
 
-A link is worth v = d x / k: what a page of importance x pays along each of its k links; the same URL offered twice in a
-frame is worth the sum. Above the mark a URL is admitted if it is worth the price. The price rises without bound as the
-room shrinks, so
+A link is worth v = d x / k: the payment of a page of importance x along each of its k links; the same URL offered twice
+in a frame is worth the sum. Above the mark a URL is admitted if it is worth the price. The price rises without bound as
+the room shrinks, so
 
 - never more than `bound` pages are known, except seeds, which a person gives: they are always admitted;
 - URLs of equal worth take half of the room above the mark, however many come. The other half waits for URLs that are
-  worth more than those offered lately. Whoever floods a crawl with URLs fills no more.
+worth more than those offered lately. A flood of URLs cannot fill more than its half.
 
 Hosts have a bound of their own in the same way, because a host takes more memory than a page: a URL of a new host is
 admitted if it is also worth the price of a host.
@@ -70,7 +70,7 @@ class Bounds:
     """The bounds of a crawl and what they kept out: a part of the shard's state."""
 
     given: int | None = None  # --most-pages
-    machine: int = 0  # pages that the machine has memory for; 0 if nobody has said
+    machine: int = 0  # pages that the machine has memory for; 0 if unknown
     pressed: int = 0  # pages that are allowed while memory is short; 0 if it is not
     refused: int = 0  # offers of URLs that were not admitted
     dropped: int = 0  # pages that were never visited and wait nowhere
@@ -88,7 +88,7 @@ class Bounds:
         return max(LEAST_HOSTS, self.pages // PAGES_PER_HOST)
 
     def is_near(self, pages: int, hosts: int, offers: int) -> bool:
-        """Whether some of so many further URLs may have to be refused."""
+        """Whether some of this many further URLs may have to be refused."""
         return pages + offers > Room(self.pages).mark or hosts + offers > Room(self.hosts).mark
 
     def admitted(
@@ -141,6 +141,6 @@ class Bounds:
         return {name: getattr(self, name) for name in ("machine", "pressed", "refused", "dropped", "mean")}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Takes the counters of a snapshot; an older one has none."""
+        """Restores the counters of a snapshot; an older one has none."""
         for name, value in state.items():
             setattr(self, name, value)

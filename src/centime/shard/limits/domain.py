@@ -1,4 +1,4 @@
-"""The registered domain of a host: what one owner has, whatever the number of its hosts.
+"""The registered domain of a host: one owner has all hosts below it.
 
     http://a.b.example.com   ->   example.com
     https://www.city.co.uk   ->   city.co.uk

@@ -62,7 +62,7 @@ def _lost(state: ShardState) -> Iterator[tuple[Pages, Ranks]]:
         pages = np.arange(begin, min(begin + BATCH, state.pages.count), dtype=np.int64)
         outside = state.placement.frontier.levels(pages) == OUTSIDE_LEVEL
         pages = pages[outside & ~state.pages.records.visited(pages) & ~np.isin(pages, leased)]
-        if state.transfers is not None:  # what the crawl refused, and other partitions link to, stays out
+        if state.transfers is not None:  # pages that the crawl refused and other partitions link to stay out
             pages = pages[state.pages.origins_of(pages)["focus"] != OUTSIDE]
         yield pages, _ranks(state, pages)
 

@@ -88,7 +88,7 @@ class Refusals:
         numbers, _ = self._table.find_or_add(fingerprints)
         self._columns.reach(self._table.count)
         changed = np.unique(numbers)
-        self.links -= self._links_of(changed)  # the reason of a URL may be another one now
+        self.links -= self._links_of(changed)  # the reason of a URL may have changed
         self._columns["reasons"][numbers] = reasons
         np.add.at(self._columns["times"], numbers, 1)
         self.links += self._links_of(changed)
@@ -116,7 +116,7 @@ class Refusals:
         return found
 
     def admitted(self, fingerprints: Fingerprints) -> None:
-        """Takes URLs that have become pages from the refused ones."""
+        """Removes URLs that have become pages from the refused ones."""
         if not self._table.count and not self._listed:
             return
         numbers = np.unique(self._table.find(fingerprints))

@@ -2,7 +2,7 @@
 (`trap_evidence.py`).
 
 Evidence is taken before the links of a visit become pages, because it depends on what is new; it is used afterwards.
-Only the first visit to a page that ends in an answer counts: a page that is read again has its own content.
+Only the first visit to a page that gets an answer counts: at later visits, its text is known from itself.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ Shown = tuple[str, int, Sample, bool, bool]
 
 
 def evidence_of(state: ShardState, visits: list[Visit]) -> list[Shown]:
-    """What visits to suspicious URLs show; to be called before their links become pages."""
+    """The evidence of visits to suspicious URLs; to be called before their links become pages."""
     shown = []
     for visit in visits:
         if not visit.shape or visit.outcome.transient:

@@ -1,4 +1,4 @@
-"""How many URLs a host may have: in all, and of each suspicious shape, by what was read of that shape.
+"""How many URLs a host may have: in all, and of each suspicious shape, depending on what visits to that shape found.
 
 `discover/traps.py` finds shapes. Of a shape that is suspicious by itself, `first` = FIRST URLs are admitted, and of one
 that is suspicious in large numbers `first` = `queries_per_path` or `dates_per_path`. A visit to one of them is *useful*
@@ -8,14 +8,14 @@ if
   page of this shape, and no shorter form of its URL had the same content, and
 - it does not lead to new URLs of the same shape and to nothing else that is new.
 
-A visit that found new text, and leads on to its like alone, is *growing*: a page of a long series, or a trap that
-writes new text on every page. It admits one more URL, so that a series is read to its end, and a trap that makes
+A visit that found new text, and leads only to more URLs of its shape, is *growing*: a page of a long series, or a trap
+that writes new text on every page. It admits one more URL, so that a series is read to its end, and a trap that makes
 new text for every URL never gets ahead of its visits.
 
     admitted URLs of a shape    <=  first + PER_USEFUL * useful visits + growing visits
 
-So a set of real pages is let in as it is read. A trap whose pages say the same, or say it in another order, is left
-once everything it has to say was read, whatever it links to. A shape that is suspicious in large numbers is left
+So a set of real pages is admitted as it is read. A trap whose pages repeat the same text, even in another order, is
+abandoned once all of that text was read, whatever it links to. A shape that is suspicious in large numbers is abandoned
 earlier, if three in four of at least ENOUGH visits found the text of another page, numbers included: pages of figures
 differ in numbers alone.
 
@@ -46,7 +46,7 @@ OBSERVED = 32  # from this many URLs on, visits to a shape that is suspicious in
 ENOUGH = 32  # visits, after which evidence decides about such a shape
 PATHS_PER_HOST = 4_096
 HARD_SLOTS = 64
-NEW_SHARE = 8  # one in so many runs must be new
+NEW_SHARE = 8  # one in this many runs must be new
 _RUN_BITS = 17
 RUNS = 1 << _RUN_BITS
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -56,13 +56,13 @@ NO_SAMPLE: Sample = np.zeros(0, dtype=np.uint32)
 
 
 class Evidence(msgspec.Struct, array_like=True, gc=False):
-    """What visits to one shape of a host have shown."""
+    """The results of visits to one shape of a host."""
 
     visits: int = 0
     same: int = 0  # had the text of others, or none at all
     growing: int = 0  # had new text, and led to nothing new but URLs of the same shape
     useful: int = 0  # all others
-    repeated: int = 0  # those of `same` whose text was that of another page, numbers included, or who had none
+    repeated: int = 0  # those of `same` whose text was that of another page, numbers included, or was empty
 
     @property
     def is_a_trap(self) -> bool:
@@ -71,7 +71,7 @@ class Evidence(msgspec.Struct, array_like=True, gc=False):
 
     @property
     def admits(self) -> int:
-        """How many URLs these visits admit."""
+        """The number of URLs that these visits admit."""
         return PER_USEFUL * self.useful + self.growing
 
 
@@ -104,8 +104,8 @@ class _Host:
 
 
 class TrapLimits:
-    """Counts the admitted URLs of each host and refuses those above the limits; part of every snapshot. A limit of None
-    is none.
+    """Counts the admitted URLs of each host and refuses those above the limits; part of every snapshot. None means no
+    limit.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class TrapLimits:
             evidence.useful += 1
 
     def evidence(self, host: str, key: int) -> Evidence:
-        """What visits to a shape of a host have shown."""
+        """The results of visits to a shape of a host."""
         found = self._hosts.get(host)
         return NOTHING_READ if found is None else (found.evidence or {}).get(found.slot(key), NOTHING_READ)
 
@@ -260,7 +260,7 @@ class TrapLimits:
         return packed
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Takes the counts that `state` returned; older versions wrote no evidence."""
+        """Restores the counts that `state` returned; older versions wrote no evidence."""
         self._runs = np.frombuffer(state.get("runs", b""), dtype=np.uint32).copy()
         for name, (pages, counts, *more) in state["hosts"].items():
             evidence = {int(slot): Evidence(*shown) for slot, shown in more[0].items()} if more else {}

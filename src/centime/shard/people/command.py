@@ -1,4 +1,4 @@
-"""Commands: what people ask a crawl to do, while it runs or before its next run.
+"""Commands: orders of people to a crawl, while it runs or before its next run.
 
 A command is a value with its own id (128 random bits) and the time at which it was made. It is first a file of the
 folder `commands/` (`crawl/commands/inbox.py`), then a frame of the journal. It is carried out once, because the shard
@@ -39,7 +39,7 @@ class PublishCommand(msgspec.Struct, tag="publish", frozen=True, kw_only=True):
     id: str
     time: float
     urls: bytes  # canonical URLs, a line each
-    source: Source = "url"  # what the URLs are
+    source: Source = "url"  # the kind of the URLs
     cluster: str = ""  # pages of one cluster are fetched close together
     publisher: str = ""  # whose credit counts; if empty, that of the host of the first URL
     modified: bytes = b""  # empty, or when each URL changed (float64, seconds since the epoch), 0 if unknown
@@ -92,7 +92,7 @@ def publications(
     periods: Sequence[float] = (),
     by: str = "",
 ) -> Iterator[PublishCommand]:
-    """Commands of bounded size that publish canonical URLs, in the sequence given; `modified` and `periods` have one
+    """Commands of bounded size that publish canonical URLs, in the order given; `modified` and `periods` have one
     number for each URL, or none.
     """
     begin, part = 0, 0
@@ -103,7 +103,7 @@ def publications(
             end += 1
         yield PublishCommand(
             id=new_id(),
-            time=time + part * 1e-6,  # the inbox is read by time: this keeps the parts in sequence
+            time=time + part * 1e-6,  # the inbox is read by time: this keeps the parts in order
             urls="\n".join(urls[begin:end]).encode(),
             source=source,
             cluster=cluster,

@@ -1,4 +1,4 @@
-"""Carries out people's commands (settings, publications, subscriptions) and uses what sitemaps and feeds claim."""
+"""Carries out people's commands (settings, publications, subscriptions) and uses the claims of sitemaps and feeds."""
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,8 @@ def changed_live(settings: CrawlSettings, command: SetCommand) -> CrawlSettings:
 
 
 def take_claims(state: ShardState, now: float, host: HostId, claims: npt.NDArray[np.void]) -> None:
-    """Uses what a sitemap or feed of a host claims: how often pages change, and which changed since they were read."""
+    """Uses the claims of a sitemap or feed of a host: how often pages change, and which changed since they were
+    read."""
     pages = state.pages.table.find(claims["fingerprint"].astype(np.uint64))
     known = pages >= 0
     claims, pages = claims[known], pages[known].astype(np.int64)
@@ -116,7 +117,7 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
     """Makes pages urgent that a publisher announces as new or changed; `modified` is when they changed, 0 if unknown.
 
     Pages that were read since they changed, and pages with a date in the future, stay where they are. Of a publisher
-    that is not trusted one page in PROBATION is fetched all the same, so that it can earn its credit back.
+    that is not trusted, one page in PROBATION is fetched nevertheless, so that it can earn its credit back.
     """
     read_at = state.refreshing.book.read_times(pages)
     changed_since = ~((modified > 0) & (modified <= read_at)) & (modified <= now + FUTURE_SECONDS)
@@ -127,7 +128,7 @@ def _announce(state: ShardState, now: float, pages: Pages, modified: Vector, pub
         weight = state.requests.publishers.weight(publisher, len(pages))
         state.requests.publishers.announce(publisher, page_ids(pages))
         dropped = state.placement.idle(pages) & ~state.pages.records.visited(pages)
-        state.bounds.dropped -= len(np.unique(pages[dropped]))  # who announces a page wants it fetched
+        state.bounds.dropped -= len(np.unique(pages[dropped]))  # an announced page is to be fetched
         promote(state, pages, weight)
 
 

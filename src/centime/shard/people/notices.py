@@ -1,4 +1,4 @@
-"""What subscribers receive: a notice is one page that changed, a batch is the notices of one delivery.
+"""Notices and batches: a notice is one page that changed, a batch is the notices of one delivery.
 
     id of a notice      NUMBER@NAME             NUMBER counts all notices of the crawl, NAME is the subscription
     id of a batch       FIRST-LAST@NAME         the numbers of its first and its last notice
@@ -15,7 +15,7 @@ import msgspec
 
 from centime.model.ids import PageId
 
-MOST_TEXT = 65_536  # characters of what a condition found that a notice contains
+MOST_TEXT = 65_536  # characters of a condition's result in a notice
 
 
 class Change(StrEnum):
@@ -30,7 +30,7 @@ class Change(StrEnum):
 
 
 class When(StrEnum):
-    """Of which changes of what a condition finds a subscriber is notified."""
+    """The changes of a condition's result of which a subscriber is notified."""
 
     ALWAYS = ""
     APPEARS = "appears"  # a node begins to match, or words appear
@@ -38,8 +38,8 @@ class When(StrEnum):
 
 
 class Condition(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What must change in a page: what an XPath finds, or whether words are there; with both, words in what the XPath
-    finds. Without any, the page itself.
+    """The part of a page whose changes count: the results of an XPath, or whether words are there; with both, words in
+    the results of the XPath. Without any, the page itself.
     """
 
     xpath: str = ""
@@ -59,16 +59,16 @@ class Notice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     time: float  # when the last change was seen
     importance: float
     change: Change
-    new: str = ""  # what the condition finds now
+    new: str = ""  # the present result of the condition
     changes: int = 1  # the number of changes that were merged
     first_time: float = 0.0  # when the first of them was seen; 0 if there is only one
-    old: str | None = None  # what the condition found before the first of them; None if it was never evaluated
+    old: str | None = None  # its result before the first of them; None if it was never evaluated
     before: float = 0.0  # when the page was visited before the last of them
     first_before: float = 0.0  # when it was visited before the first of them; 0 if there is only one
     status: int = 0  # of the HTTP response; 0 if there was none
     target: str = ""  # where the page moved to
     # Only markup or volatile parts of the page differ, and the condition was not evaluated before: the subscriber is
-    # notified if the stored versions show that what it finds has changed.
+    # notified if the stored versions show that its result has changed.
     doubtful: bool = False
 
 

@@ -41,7 +41,7 @@ class Publishers:
     def announce(self, name: str, pages: list[PageId]) -> None:
         """Remembers the publisher of pages, so that visits can verify the announcement."""
         if name not in self._credits and len(self._credits) >= MOST_PUBLISHERS:
-            del self._credits[next(iter(self._credits))]  # a stranger again, should it return
+            del self._credits[next(iter(self._credits))]  # if it returns, it is unknown again
         self._credits[name] = claimed(self._credits.get(name, STRANGER), len(pages))
         each = 1 + len(pages) // JUDGED_AT_ONCE
         for page in pages[::each][: max(0, MOST_JUDGED - len(self._announced))]:
@@ -52,7 +52,7 @@ class Publishers:
         """The factor on the importance of each of `count` pages that a publisher announces now.
 
         It falls with the credit, and with the number of earlier announcements that are not verified yet, so that one
-        publisher with very many announcements does not displace the others.
+        publisher with a flood of announcements does not displace the others.
         """
         source = self._credits.get(name, STRANGER)
         return credit(source) * PATIENCE / (PATIENCE + source.claimed + np.arange(count, dtype=np.float64))

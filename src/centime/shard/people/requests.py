@@ -1,4 +1,4 @@
-"""What people requested: the commands already carried out, subscriptions, publishers, banned hosts. A part of the
+"""The requests of people: the commands already carried out, subscriptions, publishers, banned hosts. A part of the
 shard's state.
 """
 
@@ -9,7 +9,7 @@ from centime.shard.people.command import RecentIds
 from centime.shard.people.publishers import Publishers
 from centime.shard.people.subscriptions import Subscriptions
 
-MOST_SITEMAPS = 65_536  # pages that were known before somebody called them sitemaps
+MOST_SITEMAPS = 65_536  # pages that were known before they were announced as sitemaps
 
 
 class _Packed(msgspec.Struct, array_like=True):
@@ -33,7 +33,7 @@ class Requests:
         self.publishers = Publishers()
         self.enlisted = self.enlist_end = 0  # pages in this range do not have the deadlines of subscriptions yet
         self.banned: set[HostId] = set()
-        self.sitemaps: set[PageId] = set()  # called so after they were known; the others have it in their origin
+        self.sitemaps: set[PageId] = set()  # announced as such after they were known; the origin of others says it
 
     def state(self) -> bytes:
         """All requests, packed for a snapshot."""

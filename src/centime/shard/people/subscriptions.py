@@ -1,4 +1,4 @@
-"""Subscriptions: which subscribers are notified of which changes, which notices wait for them, and when they are due.
+"""Subscriptions: which changes each subscriber is notified of, which notices wait, and when they are due.
 
     a batch of subscription s is due at    t = max(time of its first waiting notice, last delivery + every)
     the batch contains                     its waiting notices seen until t, the first MOST_NOTICES of them
@@ -9,9 +9,9 @@ until `delivered` records that it arrived. After a full batch, the rest is due a
 its notice waits, the two are merged into one notice that counts the changes, unless the first may already be in a batch
 that is being delivered. So the waiting notices are bounded by the number of pages, however long a subscriber is away.
 
-A subscription with a condition keeps what it found last in each page, so that a notice has the old value and the new
-one in full. Their text is bounded: above MOST_KEPT characters in values and waiting notices, further texts are cut to
-SHORT characters; hashes still show every change.
+A subscription with a condition keeps its last result in each page, so that a notice has the full old and new value.
+Their text is bounded: above MOST_KEPT characters in values and waiting notices, further texts are cut to SHORT
+characters; hashes still show every change.
 
 Nothing here reads a clock. All calls that change the state (`add`, `remove`, `noticed`, `delivered`) follow from frames
 of the journal, and the same calls give the same state.
@@ -28,18 +28,18 @@ from centime.model.pattern import compiled
 from centime.shard.people.notices import Batch, Change, Condition, Notice, When
 
 MOST_NOTICES = 1_000  # in a batch
-MOST_KEPT = 32 << 20  # characters of what a condition found, for each subscription
+MOST_KEPT = 32 << 20  # characters of the results of a condition, for each subscription
 SHORT = 200  # characters of a text for which there is no room
 
 MISSING, THERE = 0, 1  # the hashes of words that are not in a page, and of those that are
 
-Watched = tuple[str, int, str]  # the name of a subscription, the hash of what its condition found, and its text
-Value = tuple[int, str | None]  # the hash of what a condition found in a page, and its text; None if it was not kept
+Watched = tuple[str, int, str]  # the name of a subscription, the hash of its condition's result, and its text
+Value = tuple[int, str | None]  # the hash of a condition's result in a page, and its text; None if it was not kept
 
 
 class Subscription(msgspec.Struct, array_like=True, frozen=True):
-    """Notifies `to` of changes of the pages whose URL matches `pattern`; with an XPath or words, only if what they
-    find changes.
+    """Notifies `to` of changes of the pages whose URL matches `pattern`; with an XPath or words, only if their result
+    changes.
 
     `every`, in seconds, is the least time between two deliveries, and the longest between two reads of a page.
     """
@@ -54,7 +54,7 @@ class Subscription(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def condition(self) -> Condition:
-        """What must change in a page."""
+        """The part of a page whose changes count."""
         return Condition(self.xpath, self.words, self.when)
 
 
@@ -64,7 +64,7 @@ class _Kept(msgspec.Struct, array_like=True):
     subscription: Subscription
     last: float  # when a batch was last delivered, 0 if none was
     waiting: list[Notice]
-    values: dict[PageId, Value | int]  # what the condition found in each page; version 0.1 kept the hash alone
+    values: dict[PageId, Value | int]  # the condition's result in each page; version 0.1 kept the hash alone
 
 
 class _State(msgspec.Struct, array_like=True):
@@ -85,7 +85,7 @@ class _Active:
         self.kept = 0  # characters of the values and of the waiting notices
 
     def take_over(self, last: float, waiting: Iterable[Notice], values: dict[PageId, Value]) -> None:
-        """Goes on with the notices and values of a snapshot, or of the subscription that this one replaces."""
+        """Continues with the notices and values of a snapshot, or of the subscription that this one replaces."""
         self.last, self.values = last, values
         self.waiting = {notice.number: notice for notice in waiting}
         self.newest = {notice.page: notice.number for notice in self.waiting.values()}
@@ -110,7 +110,7 @@ class _Active:
         return Batch(subscription.name, subscription.to, tuple(notices), subscription.condition, source)
 
     def add(self, notice: Notice) -> None:
-        """Adds a notice, merged with the page's last one unless a batch with that one may be on its way."""
+        """Adds a notice, merged with the page's last one unless that may already be in a batch under way."""
         before, due = self.waiting.get(self.newest.get(notice.page, -1)), self.due()
         if before is not None and (notice.time < due or before.time > due):
             del self.waiting[before.number]
@@ -146,10 +146,10 @@ class _Active:
     def found(
         self, page: PageId, change: Change | None, found: tuple[int, str] | None
     ) -> tuple[Change | None, str | None, str]:
-        """The change that the condition shows, what it found before (None if that is not known), and what it finds now.
+        """The change that the condition shows, its result before (None if unknown), and its result now.
 
-        A page that changed since it was last read, but in which the condition was never evaluated, may have changed in
-        what it finds: its subscriber is notified, without an old value.
+        If a page changed since it was last read, but the condition was never evaluated in it, its result may have
+        changed: the subscriber is notified, without an old value.
         """
         mark, old = self.values.get(page, (None, None))
         if found is None:  # not read, or by a fetcher that did not know the subscription yet, or beyond a limit
@@ -181,7 +181,8 @@ class _Active:
         return change
 
     def _of_words(self, change: Change | None, before: int | None, now: int) -> Change | None:
-        """The change of a page in which words appeared or vanished; None if neither, or if nobody wants to know."""
+        """The change of a page in which words appeared or vanished; None if neither, or if the subscription excludes
+        it."""
         when = self.subscription.when
         if now == before or (before is None and (change is None or (now == MISSING and change is not Change.CHANGED))):
             return None
@@ -254,11 +255,12 @@ class Subscriptions:
         *,
         minor: bool = False,
     ) -> None:
-        """Adds notices for what a visit showed: the `change` of the page (None if unchanged), what conditions found.
+        """Adds notices for the results of a visit: the `change` of the page (None if unchanged), the results of
+        conditions.
 
         `names` are the subscriptions that match, if the caller knows them; `before` is the time of the visit before;
-        `status` and `target` are those of the response. A `minor` difference is no change of the page, but may be one
-        of what a condition finds that was not evaluated before.
+        `status` and `target` are those of the response. A `minor` difference is no change of the page, but the result
+        of a condition that was not evaluated before may have changed.
         """
         found = {name: (mark, text) for name, mark, text in watched}
         for name in self.match(url) if names is None else names:
@@ -300,7 +302,7 @@ class Subscriptions:
         return min((one.due() for one in self._all.values()), default=float("inf"))
 
     def move(self, now: float) -> None:
-        """Makes all deliveries and notices of a later time ones of `now`, because the clock was set back."""
+        """Moves all deliveries and notices of a later time to `now`, because the clock was set back."""
         for one in self._all.values():
             one.last = min(one.last, now)
             one.waiting = {
@@ -315,7 +317,7 @@ class Subscriptions:
             active.delivered(up_to, now)
 
     def places(self) -> dict[str, str]:
-        """Where the notices of each subscription go."""
+        """The destination of the notices of each subscription."""
         return {name: one.subscription.to for name, one in self._all.items()}
 
     def facts(self) -> list[dict[str, Any]]:

@@ -2,14 +2,14 @@
 
     batch     chain of the batches before it on this channel, sums of the sender's ledger, new names, entries, needed
     name      URL, depth and redirect hops of a page that the channel has not named before; the k-th name of a channel
-              is index k at both ends for ever, so a URL travels once
-    needed    a requisite of a page of the sender. No money flows to it, so it has no index; one that the receiver knows
-              already changes nothing. A batch without any is packed without this field, as before there were any: a
-              journal of then makes the same batches again
-    entry     varint: the index minus that of the entry before, then the amount as a signed varint (`model/varint.py`)
-    chain     xxh3-64 of a batch; it contains the chain before it, so it stands for all batches up to here
+              has index k at both ends permanently, so a URL is sent once
+    needed    a requisite of a page of the sender. No money flows to it, so it has no index; one that the receiver
+    already knows changes nothing. A batch without any is packed without this field, as in older versions: so an old
+    journal reproduces the same batches entry     varint: the index minus that of the entry before, then the amount as a
+    signed varint (`model/varint.py`) chain     xxh3-64 of a batch; it contains the chain before it, so it identifies
+    all batches up to here
 
-A batch stays below MOST_BYTES or so: larger messages cost a multiple on the way.
+A batch stays below about MOST_BYTES: larger messages are disproportionately slow.
 """
 
 import msgspec
@@ -44,13 +44,13 @@ class Needed(msgspec.Struct, array_like=True, frozen=True, gc=False):
     url: str
     depth: int
     nesting: int
-    parent: int  # the fingerprint of what needs it
-    importance: float  # of what needs it, when it was read
-    among: int  # how many requisites it needs
+    parent: int  # the fingerprint of the page that needs it
+    importance: float  # of that page, when it was read
+    among: int  # how many requisites that page needs
 
 
 class Batch(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What one partition sends to another at once."""
+    """The content of one message from a partition to another."""
 
     chain: int
     sums: Sums
@@ -69,7 +69,7 @@ def pack_batch(batch: Batch) -> bytes:
 
 
 def unpack_batch(packed: bytes) -> Batch:
-    """The batch in these bytes; TransferBroken if they are none."""
+    """The batch in these bytes; TransferBroken if they are not a batch."""
     try:
         return _unpack(packed)
     except (msgspec.DecodeError, ValueError) as trouble:

@@ -1,8 +1,8 @@
 """The two ends of a channel between two partitions: what was closed and sent, what was applied.
 
-The sender numbers its batches from 1 and keeps each until the receiver has acknowledged it. The receiver applies the
-batch after the last one alone, with the right chain. Money and number change in one frame, so no batch is lost or
-applied twice, whoever dies.
+The sender numbers its batches from 1 and keeps each until the receiver has acknowledged it. The receiver applies only
+the batch after its last one, and only with the right chain. Money and number change in one frame, so no batch is lost
+or applied twice, whichever process dies.
 
     absolute, signed    sums of all entries closed (sender) or applied (receiver), Python integers; at equal numbers
                         both ends have the same
@@ -72,7 +72,7 @@ class _Packed(msgspec.Struct, array_like=True, gc=False):
 
 
 class End:
-    """One end of a channel: up to which batch it is, and what the entries of all those batches add up to."""
+    """One end of a channel: the number of its last batch, and the sum of the entries of all batches so far."""
 
     def __init__(self, packed: _Packed | None) -> None:
         self.number = 0 if packed is None else packed.number  # of the last batch that was closed or applied
@@ -95,7 +95,7 @@ class Outgoing(End):
         super().__init__(packed)
         self.proxies = Members()
         self.names: deque[Name] = deque()  # of the last proxies, which no batch has named yet
-        self.needed: deque[Needed] = deque()  # requisites that no batch has told yet
+        self.needed: deque[Needed] = deque()  # requisites that are not in a batch yet
         self.cursor = 0  # the index from which the next batch takes entries
         self.outbox: dict[int, Closed] = {}  # batches that are not acknowledged, by number
 
@@ -113,12 +113,12 @@ class Outgoing(End):
         return _taken(self.needed)
 
     @property
-    def to_tell(self) -> int:
-        """The number of pages and requisites that no batch has told yet."""
+    def to_send(self) -> int:
+        """The number of pages and requisites that are not in a batch yet."""
         return len(self.names) + len(self.needed)
 
     def forget(self, acknowledged: int) -> None:
-        """Drops batches that the receiver has, durably."""
+        """Drops batches that the receiver has stored durably."""
         for number in [number for number in self.outbox if number <= acknowledged]:
             del self.outbox[number]
 
@@ -175,7 +175,7 @@ class Ends(msgspec.Struct, array_like=True, gc=False):
 
 
 def _taken(waiting: deque[Told]) -> list[Told]:
-    """The first of those that wait, as many as fit into a batch, taken away."""
+    """Removes and returns the first waiting ones, as many as fit into a batch."""
     taken: list[Told] = []
     size = 0
     while waiting and (not taken or size + len(waiting[0].url) <= MOST_TEXT):

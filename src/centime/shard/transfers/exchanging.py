@@ -1,8 +1,8 @@
 """Closes batches for other partitions and applies theirs: what the frames `Flushed` and `Received` do.
 
 A page that another partition names becomes known as if a link had led to it. If the crawl refuses it (limits of its
-host, the bound on pages), it is known all the same, in the class OUTSIDE of the ledger, because money for it arrives;
-it waits nowhere and counts as dropped. A requisite that is named becomes a page.
+host, the bound on pages), it becomes known nevertheless, in the class OUTSIDE of the ledger, because money for it
+arrives; it waits nowhere and counts as dropped. A requisite that is named becomes a page.
 """
 
 import numpy as np
@@ -99,7 +99,7 @@ def apply_batch(state: ShardState, frame: Received) -> None:
 
 
 def _named_pages(state: ShardState, names: list[Name], values: Values) -> npt.NDArray[np.int64]:
-    """The pages of names, which become known; `values` is what the sender pays each of them."""
+    """The pages of names, which become known; `values` are the sender's payments to them."""
     urls = [name.url for name in names]
     fingerprints = fingerprints_of(urls)
     origins = origins_at([name.depth for name in names], hops=[name.hops for name in names])

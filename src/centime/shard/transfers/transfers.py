@@ -28,14 +28,14 @@ Fingerprints = npt.NDArray[np.uint64]
 
 
 def owners_of(fingerprints: Fingerprints, partitions: int) -> npt.NDArray[np.int64]:
-    """The partition, of so many, that owns each URL."""
+    """The partition, among `partitions`, that owns each URL."""
     hosts = (fingerprints >> np.uint64(64 - HOST_BITS)).astype(np.int64)
     owners: npt.NDArray[np.int64] = hosts * partitions >> HOST_BITS
     return owners
 
 
 class Transfers:
-    """What a partition has to do with the others."""
+    """The proxies and channels of a partition."""
 
     def __init__(self, ledger: PartialLedger, partition: int, partitions: int) -> None:
         self.ledger = ledger
@@ -66,7 +66,8 @@ class Transfers:
         return [names[place].url for place in places.tolist()]
 
     def need(self, fingerprints: Fingerprints, needed: list[Needed]) -> None:
-        """Tells the owners of URLs of other partitions that pages need them; those that were named as pages stay so."""
+        """Queues messages to the owners of URLs of other partitions that pages need them; URLs already named as pages
+        stay pages."""
         unnamed = np.flatnonzero(self.table.find(fingerprints) < 0)
         owners = owners_of(fingerprints[unnamed], self.partitions)
         for place, owner in zip(unnamed.tolist(), owners.tolist(), strict=True):
@@ -83,7 +84,7 @@ class Transfers:
         return pages
 
     def heard(self) -> Sums:
-        """The sums of all other partitions, as last heard."""
+        """The sums of all other partitions, as last received."""
         total = Sums()
         for channel in self.incoming.values():
             total = total.plus(channel.sums)
@@ -93,7 +94,7 @@ class Transfers:
         """Whether a batch for a partition would name a page or a requisite, or tell of `threshold` units for a page."""
         channel = self.outgoing.get(other)
         return channel is not None and (
-            channel.to_tell > 0 or self.ledger.largest_unsent(channel.proxies.numbers) >= threshold
+            channel.to_send > 0 or self.ledger.largest_unsent(channel.proxies.numbers) >= threshold
         )
 
     def report(self) -> Report:
