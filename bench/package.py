@@ -2,9 +2,11 @@
 
 The wheel and the source distribution are built in build/package from this tree, checked by twine, and installed one
 after the other into a clean environment with the versions of program.lock. There the program says its version, ranks a
-graph from standard input, and has its manual page.
+graph, and has its manual page. The wheel is also installed as people do, with its extras and the newest versions of
+everything that its metadata allow: there all modules are imported, and a simulated web is crawled and searched.
 """
 
+import shutil
 import subprocess
 import sys
 import venv
@@ -12,6 +14,20 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
 PLACE = PROJECT / "build" / "package"
+NEWEST = """
+import importlib, pkgutil, centime
+from centime.testing import webbox
+for module in pkgutil.walk_packages(centime.__path__, "centime."):
+    if not module.name.endswith(("__main__", "testing.fixtures")):  # the latter is for those who have pytest
+        importlib.import_module(module.name)
+with webbox(pages=30) as web, centime.Crawl("newest", web.seed_url, keep="all", **web.settings) as crawl:
+    crawl.run()
+with centime.open_crawl("newest") as crawl:
+    crawl.update_index()
+    assert crawl.search("honey", most=1) and not crawl.check(), crawl.check()
+    print(len(crawl.pages), "pages crawled and searched")
+"""
+INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 LINKS = "home,news\nnews,home\nabout,home\n"
 
 
@@ -36,12 +52,10 @@ def build() -> list[Path]:
 
 def try_out(distribution: Path) -> None:
     """Installs a distribution into a clean environment and runs the program."""
-    environment = PLACE / "environment"
-    venv.create(environment, clear=True, with_pip=True)
+    environment = clean_environment()
     python, program = environment / "bin/python", environment / "bin/centime"
-    quiet = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(python, *quiet, "--require-hashes", "-r", PROJECT / "program.lock")
-    run(python, *quiet, "--no-deps", "--no-build-isolation", distribution)
+    run(python, *INSTALL, "--require-hashes", "-r", PROJECT / "program.lock")
+    run(python, *INSTALL, "--no-deps", "--no-build-isolation", distribution)
     run(python, "-m", "pip", "check")
     links = PLACE / "links.csv"
     links.write_text(LINKS)
@@ -54,10 +68,27 @@ def try_out(distribution: Path) -> None:
     print(f"{distribution.name}: {distribution.stat().st_size / 1e6:.2f} MB; {said}; environment {size / 1e6:.0f} MB")
 
 
+def try_newest(wheel: Path) -> None:
+    """Installs the wheel with its extras and the newest of what they need, and uses it."""
+    python = clean_environment() / "bin/python"
+    run(python, *INSTALL, f"{wheel}[all]")
+    shutil.rmtree(PLACE / "newest", ignore_errors=True)
+    print(f"{wheel.name} with the newest versions: {run(python, '-c', NEWEST).splitlines()[-1]}")
+
+
+def clean_environment() -> Path:
+    """A new environment with pip alone."""
+    environment = PLACE / "environment"
+    venv.create(environment, clear=True, with_pip=True)
+    return environment
+
+
 def main() -> None:
     """Builds and tries all distributions."""
-    for distribution in build():
+    made = build()
+    for distribution in made:
         try_out(distribution)
+    try_newest(next(one for one in made if one.suffix == ".whl"))
 
 
 if __name__ == "__main__":

@@ -171,6 +171,17 @@ def test_a_mirror_of_wget_gives_pages_with_their_links(tmp_path: Path) -> None:
     assert history(tmp_path / "c", f"{SEED}list?page=2")
 
 
+def test_of_a_page_whose_links_were_converted_the_original_is_read(tmp_path: Path) -> None:
+    site = tmp_path / "mirror" / "museum.example"
+    site.mkdir(parents=True)
+    (site / "index.html").write_bytes(html("home", ["list%3Fpage=2.html"]))
+    (site / "index.html.orig").write_bytes(html("home", ["list?page=2"]))
+    (tmp_path / "mirror" / "lost.html").write_bytes(html("from a mirror without folders of hosts"))
+    report = imported(tmp_path / "c", tmp_path / "mirror")
+    assert (report.visits, report.left_out) == (1, {"in no folder of a host": 1})
+    assert links(tmp_path / "c", SEED) == {f"{SEED}list?page=2"}
+
+
 def test_items_of_scrapy_give_what_they_have(tmp_path: Path) -> None:
     items = [
         {"url": page(0), "timestamp": BEGAN, "links": ["/page1.html", {"url": "page2.html"}]},

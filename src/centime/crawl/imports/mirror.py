@@ -4,6 +4,8 @@ The visit was when the file was written (its change time); `wget` gives files th
 not known unless the tree has it (`--protocol-directories`): it is https, or http where the crawl knows the host as
 such. `index.html` is the folder; what `--adjust-extension` has added (`page?x=1.html`, `about.html` for `about`) cannot
 be distinguished from the page's own name, and stays, unless a `?` is before it. `%2F` in a name is as `wget` writes it.
+Where links were converted (`-k`) and the original was kept (`-K`), the original is read: its links are those of the
+page. Files in no folder of a host (`-nH`) are left out: their URLs are not known.
 """
 
 import os
@@ -12,12 +14,13 @@ from email.utils import formatdate
 from pathlib import Path
 from urllib.parse import quote
 
-from centime.crawl.imports.finding import Finding, Item, Place, Reading, Trouble
+from centime.crawl.imports.finding import Finding, Item, Place, Reading, Refused, Trouble
 from centime.model.outcome import PageKind
 from centime.parse.kind import kind_of
 
 SCHEMES = ("http", "https")
 INDEX = "index.html"
+HOMELESS = Refused("in no folder of a host")
 NOT_PAGES = frozenset((".orig", ".tmp"))
 
 
@@ -49,9 +52,13 @@ class MirrorSource:
         return self._at
 
     def _finding(self, path: Path) -> Item:
-        url = self._url(path)
-        if not url or path.suffix in NOT_PAGES or path.is_symlink() or not path.is_file():
+        if path.suffix in NOT_PAGES or path.is_symlink() or not path.is_file():
             return None
+        url = self._url(path)
+        if not url:
+            return HOMELESS
+        original = path.with_name(f"{path.name}.orig")
+        path = original if original.is_file() and not original.is_symlink() else path
         try:
             with path.open("rb") as file:
                 body = file.read(self._most_bytes + 1)
