@@ -235,7 +235,7 @@ class Crawl:
         finally:
             if self._engine.run_facts.ending == STOPPED:
                 self._stopped = False
-                self._engine.go_on()
+                self._engine.resume()
             self._runner = 0
             self._lock.release()
 

@@ -1,4 +1,4 @@
-"""What a fetcher needs to know of a host to compare a page of it."""
+"""All that a fetcher needs to know about a host to compare one of its pages."""
 
 import msgspec
 
@@ -18,11 +18,12 @@ class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
     covered: bytes = b""
     settled: tuple[int, ...] = ()  # changed places that need no twin read
     specimen: Specimen | None = None  # of the page
-    takes_specimen: bool = False  # a specimen is wanted if a place differs again and again
+    takes_specimen: bool = False  # a specimen is taken if a place differs again and again
     evidence: dict[int, tuple[int, int, float]] = {}  # by the key of a rule: a, b and q of `history.py`
 
     def odds(self, key: int, history: int, *, steady: bool = False) -> float:
-        """The odds that a difference of what a rule hides is noise; `steady` if a twin read did not differ."""
+        """The odds that a difference in the words that a rule hides is noise; `steady` if a twin read did not
+        differ."""
         return noise_odds(history, self.evidence.get(key, NOTHING_KNOWN), steady=steady)
 
 

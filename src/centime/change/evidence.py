@@ -1,4 +1,4 @@
-"""How often a rule hides something else than before, over all pages of a host: a, b and q of `history.py`."""
+"""How often the words that a rule hides differ from before, over all pages of a host: a, b and q of `history.py`."""
 
 from math import exp, lgamma, log, sqrt
 
@@ -7,7 +7,7 @@ import msgspec
 from centime.change.history import CONTENT, FRESH, PRIOR, USUAL_SHARE
 
 MOST_SHARE = 0.98
-TRUST = 0.9  # in what a twin read teaches, before pages have shown anything
+TRUST = 0.9  # in the lesson of a twin read, before pages have shown anything
 MOST_LOG = 500.0
 DEVIATIONS = 0.5  # of the share of pages on which a rule hides something
 WEIGHT = 5  # comparisons that the usual share of a rule counts as
@@ -15,7 +15,8 @@ MOST_COUNTED = 1_024  # comparisons; half of them are forgotten then
 
 
 class Evidence(msgspec.Struct, array_like=True):
-    """How often a rule hides something else than before: in all comparisons, and in those after one in which it did."""
+    """How often the words that a rule hides differ from before: in all comparisons, and in those after one in which
+    they did."""
 
     all: int = 0
     differed: int = 0
@@ -35,7 +36,7 @@ class Evidence(msgspec.Struct, array_like=True):
         usual = PRIOR[0] / sum(PRIOR)
         rate = (self.following_differed + PRIOR[0]) / following
         differed = (self.differed + WEIGHT * (USUAL_SHARE * usual + (1 - USUAL_SHARE) * CONTENT)) / comparisons
-        # as large as chance allows: pages count as still only if there is no doubt
+        # as large as chance allows: pages count as unchanging only if there is no doubt
         least_rate = rate - DEVIATIONS * self.following / following * sqrt(rate * (1 - rate) / following)
         most_differed = differed + DEVIATIONS * self.all / comparisons * sqrt(differed * (1 - differed) / comparisons)
         share = (most_differed - CONTENT) / max(CONTENT, least_rate - CONTENT)
@@ -43,8 +44,8 @@ class Evidence(msgspec.Struct, array_like=True):
         return self.following_differed, still, round(max(1 - MOST_SHARE, share), 2)
 
     def _credit(self, still: int) -> float:
-        """How probable it is that the rule hides what is volatile, and not what once differed in a twin read: whether
-        pages that differed at its place do so again, rather than as seldom as content does.
+        """The probability that the rule hides volatile words, and not content that once differed in a twin read:
+        whether pages that differed at its place do so again, more often than content does.
         """
         a, b = PRIOR
         volatile = lgamma(a + b) - lgamma(a) - lgamma(b) + lgamma(a + self.following_differed) + lgamma(b + still)

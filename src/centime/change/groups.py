@@ -1,4 +1,4 @@
-"""The words of a page by place: what is compared of each place, in one pass over the words.
+"""The words of a page by place: the values of each place to compare, in one pass over the words.
 
 For the words w1, w2 ... of one place, in the order of the page, with a mark before each block:
 
@@ -17,7 +17,7 @@ from centime.model.kernel import Whole, late_kernel
 from centime.model.words import Column, Words
 from centime.parse.words import ATTRIBUTE, mixed
 
-BLOCK = 0xB10C  # stands in a sequence before each block, and at its end
+BLOCK = 0xB10C  # in a sequence before each block, and at its end
 MOST_PLACES = 4_096  # further places count with one of these
 _SLOTS = 8_192
 _SUM = (1 << 53) - 1
@@ -39,7 +39,7 @@ class Groups:
 
 
 def groups_of(words: Words) -> Groups:
-    """The places of a page, and what stands on each."""
+    """The places of a page, and the words at each."""
     room = min(len(words), MOST_PLACES)
     table = np.empty((6, room + 1), dtype=np.int64)
     slots = np.zeros(_SLOTS, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a page itself has shown at one of its places: whether it differed, in each of its last comparisons.
+"""The history of a page at one of its places: whether it differed, in each of its last comparisons.
 
 A history is a number of 6 bits: a leading one, then one bit for each of the last five comparisons, the newest last. So
 1 is the history of a place that was never compared.
@@ -12,7 +12,7 @@ A history is a number of 6 bits: a leading one, then one bit for each of the las
     d      differences of this page at the place, the one in question included
     s      comparisons in which it did not differ
 
-So what is learned on some pages of a host hides nothing on a page that has been still at that place.
+So a rule learned on some pages of a host hides nothing on a page that has not differed at that place.
 """
 
 import numpy as np
@@ -26,9 +26,9 @@ _FULL = 1 << (BITS - 1)
 _MASK = _FULL - 1
 CONTENT = 0.1  # C
 PRIOR = (1.4, 0.6)  # of a and b
-USUAL_SHARE = 0.7  # q of a rule of which nothing is known yet
+USUAL_SHARE = 0.7  # q of a rule without evidence
 LEAST_ODDS = 1.5  # below, a difference is a change
-TWIN_ODDS = 10.0  # below, a twin read is wanted
+TWIN_ODDS = 10.0  # below, a twin read is made
 CERTAIN = 1e9
 MOST_STILL = BITS - 1
 

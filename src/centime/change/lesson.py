@@ -1,10 +1,10 @@
-"""What two reads of a page moments apart teach: whatever differs between them is volatile.
+"""The lesson of two reads of a page moments apart: all differences between them are volatile.
 
-A place that only one of them has is volatile as a whole, unless its words stand on another place of the other read. A
+A place that only one of them has is volatile as a whole, unless its words are at another place of the other read. A
 place with the same blocks in another order is a set. Otherwise the words that differ are masked (`mask.py`), or all of
 the place is volatile if that would leave too little. Two reads that have little in common teach nothing.
 
-What two reads far apart show of one place is less: gaps, of which those that differ again and again will be rules
+Two reads far apart teach less: gaps in one place, of which those that differ again and again become rules
 (`specimen.py`).
 """
 
@@ -32,7 +32,7 @@ def lesson(first: Page, second: Page, table: Table) -> list[Rule]:
 
 
 def _sample(rule: Rule, *pages: Page) -> str:
-    """What stands on the place of a rule: the beginning, as people read it."""
+    """The beginning of the text at the place of a rule."""
     for page in pages:
         at = np.flatnonzero(page.words.places == rule.place)
         if rule.place == ANYWHERE:
@@ -93,8 +93,8 @@ def _of_place(first: Page, second: Page, place: int, known: list[Rule]) -> list[
 def _other_masks(
     x: Column, y: Column, a: Column, b: Column, place: int, attribute: bool
 ) -> Iterator[list[Rule] | None]:
-    """Masks to try if the plain ones do not make two reads alike: because the word after a gap occurs in it too, what
-    surrounds a gap is masked, or words in between are the same by chance.
+    """Masks to try if the plain ones do not make two reads alike: because the word after a gap occurs in it too, the
+    surroundings of a gap are masked, or words in between are the same by chance.
     """
     yield masks_between(a, b, place, attribute, words_right=2)
     for apart in (MERGED, len(x)):
@@ -113,7 +113,7 @@ def specimen_of(page: Page, place: int) -> Specimen:
 
 
 def gaps_from(specimen: Specimen, page: Page) -> tuple[Rule, ...]:
-    """The rules that would hide in which words a place differs from its specimen."""
+    """The rules that would hide the words by which a place differs from its specimen."""
     sequence, attribute = sequence_of(page.words, specimen.place)
     if len(sequence) <= 2 or not specimen.words:
         return ()

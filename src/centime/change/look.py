@@ -1,5 +1,5 @@
-"""One look at a page, from its words to what the shard is told: compares it, and asks for a twin read where that would
-teach something.
+"""One look at a page, from its words to the report for the shard: compares it, and requests a twin read where that
+would teach something.
 
     look = Look(words, before, advice, signature)
     seen = look.seen(words of the page again, if look.wants_twin)
@@ -24,9 +24,9 @@ MOST_UNCOVERED = 0.2  # share of words on places that no twin read has tested
 
 
 def seen_again(words: Words, before: bytes, table: Table) -> Seen:
-    """What a read shows that has the bytes of the last one: nothing but the state under newer rules, if there are any.
+    """The report of a read with the same bytes as the last one: only the state under newer rules, if there are any.
 
-    Without it, a rule that has ended would go on hiding what it hid at the last read.
+    Without it, a rule that has ended would still hide what it hid at the last read.
     """
     if not before:
         return Seen(int(Verdict.SAME))
@@ -40,7 +40,7 @@ def seen_again(words: Words, before: bytes, table: Table) -> Seen:
 
 
 def seen_selected(words: Words, before: bytes, signature: int, *, same: bool) -> Seen:
-    """What a read shows of elements that a person has selected: any word that differs is a change, however often.
+    """The report of a read of elements that a person has selected: any word that differs is a change, however often.
 
     `signature` is that of the last read, and `same` says whether the bytes are.
     """
@@ -77,7 +77,7 @@ class Look:
 
     @property
     def wants_twin(self) -> bool:
-        """Whether reading the page again at once would teach something that the host allows to ask."""
+        """Whether a second read at once would teach something, and the host's budget of twin reads allows it."""
         if self._compared.verdict is Verdict.UNKNOWN:
             return self._advice.early and self._uncovered() > MOST_UNCOVERED
         settled = set(self._advice.settled)
@@ -93,7 +93,7 @@ class Look:
         return sum(count for place, count in counts.items() if place not in covered) / max(1, sum(counts.values()))
 
     def seen(self, twin: Words | None = None) -> Seen:
-        """What this look shows; `twin` are the words of the page, read again."""
+        """The report of this look; `twin` are the words of the page, read again."""
         table, compared = self._advice.table, self._compared
         if twin is None:
             return self._seen(compared, table)
@@ -133,7 +133,7 @@ class Look:
         return msgspec.structs.replace(seen, state=self._state(compared, table))
 
     def _specimen(self, compared: Compared) -> tuple[Specimen | None, tuple[Rule, ...]]:
-        """The specimen to keep of the page, and what differs from the last one."""
+        """The specimen to keep of the page, and the differences from the last one."""
         last = self._advice.specimen
         if last is not None:
             return specimen_of(self.page, last.place), gaps_from(last, self.page)

@@ -20,7 +20,7 @@ from centime.model.kernel import Whole, bare_inlined, late_kernel
 from centime.model.words import Column, Words
 from centime.parse.words import ATTRIBUTE, mixed
 
-GAP = 0x6A9  # stands in a sequence for what a mask covers
+GAP = 0x6A9  # in a sequence, in place of the words that a mask covers
 MOST_GAPS = 8
 MERGED = 4
 LEAST_EQUAL = 0.4  # share of equal words below which masks make no sense
@@ -31,7 +31,8 @@ _TWO_WORDS = 1 << 55  # marks right surroundings of two words
 
 
 def masked(sequence: Column, masks: list[Rule], attribute: bool) -> tuple[Column, list[int]]:
-    """A sequence with GAP for what masks cover, and the hash of what each of them covers, 0 if nothing."""
+    """A sequence with GAP in place of the words that masks cover, and the hash of the words of each mask, 0 if it
+    covers none."""
     if not masks:
         return sequence, []
     out = np.empty(2 * len(sequence), dtype=np.int64)

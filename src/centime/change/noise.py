@@ -1,4 +1,4 @@
-"""What a host's reads have taught about the volatile parts of its pages. Part of a shard's state: it changes only by
+"""The volatile parts of a host's pages, as learned from its reads. Part of a shard's state: it changes only by
 `observe`, and follows from the visits alone.
 
     rules       from twin reads (`lesson.py`), each with the version from which it is in force
@@ -13,8 +13,8 @@ of the place is masked: a clock beside a date. A shared value was reported by an
 place had at least SHARED_AFTER such confirmations and never a value that returned: only the first page reports it, and
 none at all once the place has had TICKS such values.
 
-A place that came and went COMES_AND_GOES times and always said the same, on whatever pages, is a banner: that it comes
-or goes is no change.
+A place that appeared and disappeared COMES_AND_GOES times, always with the same words, on any pages, is a banner: its
+coming and going is no change.
 
 A rule that has hidden nothing new in QUIET_READS reads of its place is no longer in force; the next one of that place
 has twice the time.
@@ -44,8 +44,8 @@ LEAST_READS, MOST_READS = 6, 16
 ENTER, ENTER_SHORT, LEAVE = 0.6, 0.55, 0.3
 HINTED = 0.45  # of these suffices for a place of which a part is masked
 SHARED_AFTER, SHARED_VALUES, TICKS = 4, 2, 5
-RETURNED = 4  # former values of which none may return if a place shows what all pages share
-REMEMBERED = 24  # former values by which it is seen that a page takes part in that
+RETURNED = 4  # former values of which none may return if a place shows a value shared by all pages
+REMEMBERED = 24  # former values that show whether a page has the shared value
 LEAST_SECONDS = 1e-3  # between two reads of a page
 QUIET_READS = 8
 MOST_SUSPECTS = 64
@@ -55,10 +55,10 @@ MOST_COVERED = 2_048
 PAGES_BEFORE = 2  # pages of a host that are read before one is read twice: many hosts have no more
 KINDS = {WHOLE: "differs at every read", SET: "comes in any order", MASK: "words that differ in a text that stays"}
 RESTLESS = "changes at most reads"
-TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is wanted
+TWIN_AT = frozenset({1, 2, 4})  # changes of a place at which a twin read is made
 LEAST_COMING = 0.25  # share of the reads in which it does
 MOST_STILL = 0.02  # probability that a page with noise is still for so long
-COMES_AND_GOES = 4  # times after which that is what a place is expected to do
+COMES_AND_GOES = 4  # times after which a place is expected to come and go
 LONE_TWINS = 8  # the same for a place that comes and goes: a twin read shows that only half of the time
 
 
@@ -141,7 +141,7 @@ class Noise(msgspec.Struct, array_like=True):
         return Advice(self.table(), early, late, self.covered if early else b"", settled, kept, room, evidence)
 
     def learned_since(self, state: bytes) -> bool:
-        """Whether a part of a page with this state counts as volatile by what was learned after it was read."""
+        """Whether a part of a page with this state counts as volatile by rules that were learned after it was read."""
         if version_of(state) == self.version:
             return False
         page = unpacked(state)
@@ -329,13 +329,13 @@ class Noise(msgspec.Struct, array_like=True):
     def _restless(self, place: int) -> bool:
         return place in self.suspects and self.suspects[place].restless
 
-    # ---- what rules hide
+    # ---- hidden words
 
     def _weigh(self, before: PageState, seen: Seen) -> None:
         """Counts how often rules hide something new; ends those that have not for QUIET_READS reads.
 
-        What is reported as a change counts too, unless a twin read has shown that it stays: a rule that is not
-        believed would else be believed less with every still read, and never again.
+        Differences that are reported as changes count too, unless a twin read has shown that it stays: a rule that is
+        not believed would otherwise be believed less with every still read, and never again.
         """
         hides = before.hides()
         for key, history in before.veiled_histories().items():
@@ -350,7 +350,7 @@ class Noise(msgspec.Struct, array_like=True):
                     self._end(key)
 
     def _inherit(self, before: PageState, now: PageState) -> None:
-        """Counts what pages have shown at the place of a rule before they had it."""
+        """Counts the differences of pages at the place of a rule before the rule existed."""
         for key, history in now.veiled_histories().items():
             if key not in before.hides():
                 one = self.evidence.setdefault(key, Evidence())
@@ -358,7 +358,7 @@ class Noise(msgspec.Struct, array_like=True):
                     one.add(history >> length + 1, differed=bool(history >> length & 1))
 
     def _ended(self, key: int) -> int:
-        """How often a rule has ended: one that came back is given more time."""
+        """How often a rule has ended: one that came back gets more time."""
         return len({rule.until for rule in self.rules if rule.until and rule.key == key})
 
     def _end(self, key: int) -> None:
@@ -405,7 +405,8 @@ def _share(suspect: Suspect) -> float:
 
 
 def _was_still(suspect: Suspect, history: int) -> bool:
-    """Whether a page was still at a place for so long that it has no part in the noise of others there."""
+    """Whether a page has not differed at a place for so long that it does not take part in the noise of others
+    there."""
     differed, still = counts(history)
     return not differed and (1 - _share(suspect)) ** still < MOST_STILL
 

@@ -1,4 +1,4 @@
-"""What is kept of a page to compare its next read with: at most 498 bytes.
+"""The state of a page with which its next read is compared: at most 498 bytes.
 
     version   4 bytes   of the host's table under which it was made
     shift     1 byte    by how many bits the places of ordinary entries are shortened
@@ -8,12 +8,11 @@
                         watched, ordinary, veiled
 
 A value is the hash of the words of a place under the rules in force. A veiled entry has the key of a rule instead of a
-place, and as its value the hash of what the rule hides, 0 if the page does not have it now: so it is seen how often a
-rule hides something of this page. A page with more places has them merged by the leading bits of their hashes, and the
+place, and as its value the hash of what the rule hides, 0 if the page does not have it now: so it is known how often a
+rule hides something on this page. A page with more places has them merged by the leading bits of their hashes, and the
 values added up, so that nothing is left out.
 
-A read in which nothing else differs changes `still` and the veiled entries alone: these `hidden` bytes are all that is
-written of it.
+A read in which nothing else differs changes only `still` and the veiled entries: only these `hidden` bytes are written.
 """
 
 import struct
@@ -29,7 +28,7 @@ from centime.model.words import Column
 MOST_ENTRIES = 98
 MOST_APART, MOST_VEILED = 24, 32
 RESTIVE = 3  # of the last five comparisons
-MOST_GONE = 4  # room for veiled entries of what is not on the page now
+MOST_GONE = 4  # room for veiled entries of parts that are not on the page now
 VALUE_BITS = 20 - BITS
 _HEAD = struct.Struct("<IBBBB")
 _VEILED, _STILL = 6, 7  # where these bytes are
@@ -71,7 +70,7 @@ class PageState:
         return bool((self.apart >> 20 == place).any() or (self.entries >> 20 == place >> self.shift).any())
 
     def differences(self, other: "PageState") -> list[tuple[int, bool, int, int]]:
-        """What differs from another state of the same shift: place, whether it is exact, value here (-1: none), and
+        """The differences from another state of the same shift: place, whether it is exact, value here (-1: none), and
         value there.
         """
         found = []
@@ -186,7 +185,7 @@ def _compared(entries: Column, old: Column, unstirred: frozenset[int] = frozense
 
 
 def unpacked(octets: bytes) -> PageState:
-    """The state that was packed, or that `with_hidden` has made of it."""
+    """The state of packed bytes, or of the result of `with_hidden`."""
     version, shift, apart, veiled, still = _HEAD.unpack_from(octets)
     rows = np.frombuffer(octets, dtype=np.uint8, offset=_HEAD.size).reshape(-1, 5)
     wide = np.zeros((len(rows), 8), dtype=np.uint8)
@@ -204,8 +203,8 @@ def version_of(octets: bytes) -> int:
 
 
 def hidden_after(octets: bytes, state: PageState | None = None) -> bytes:
-    """What is written of a read that differs from a packed state in veiled entries alone, which are those of `state`;
-    in nothing without it.
+    """The bytes written for a read that differs from a packed state only in veiled entries, which are those of `state`;
+    without `state`, in nothing.
     """
     still = min(octets[_STILL] + 1, 255)
     if state is None:
@@ -218,7 +217,7 @@ def hidden_after(octets: bytes, state: PageState | None = None) -> bytes:
 
 
 def with_hidden(octets: bytes, hidden: bytes) -> bytes:
-    """A packed state with what was written of a later read, if anything was."""
+    """A packed state with the bytes written for a later read, if there are any."""
     if not hidden or not octets:
         return octets
     found = bytearray(octets)
@@ -240,7 +239,7 @@ def state_of(
     hidden: Mapping[int, int],
     shift: int = -1,
 ) -> PageState:
-    """The state with these values, and nothing known of the past. `hidden` are the hashes of what rules hide, by their
+    """The state with these values, without a history. `hidden` are the hashes of what rules hide, by their
     keys. `shift` as given, or as small as the places allow.
     """
     keys = np.array(sorted(hidden), dtype=np.int64)

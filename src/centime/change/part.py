@@ -1,15 +1,16 @@
-"""The part of a page that its reads are compared by, if a person says which: `--select` and `--ignore`.
+"""The part of a page that is compared, if a person defines it: `--select` and `--ignore`.
 
     [PATTERN=]css:SELECTOR      elements, by a CSS selector
     [PATTERN=]regex:REGEX       text of the page's source, by a regular expression of RE2, in linear time
 
-A rule with a PATTERN applies to pages in whose URL it is found, one without to all pages. First only what a `select`
-rule names is kept, or the whole page if it names nothing there; then what `ignore` rules name is removed. What is left
-has the words and the signature of the page. So a difference elsewhere is minor, and never silent: the bytes differ.
-What was selected is `selected`: a person says that it matters, so nothing in it is learned to be volatile.
+A rule with a PATTERN applies to pages in whose URL it is found, one without to all pages. First only the elements that
+a `select` rule names are kept, or the whole page if there are none; then those that `ignore` rules name are removed.
+The words and the signature of the page are those of the rest. So a difference elsewhere is minor, but recorded: the
+bytes differ. Selected parts are `selected`: a person says that they matter, so nothing in them is learned to be
+volatile.
 
 In XML, names count without their namespaces. A page that cannot be parsed, or of more than MOST_BYTES, is compared as
-a whole. A document without elements (plain text) has the signature of what regular expressions leave of it.
+a whole. A document without elements (plain text) has the signature of the text that regular expressions leave of it.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ _LOST = "\ufffd".encode()  # bytes that are not valid in an encoding
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a rule names: elements or text, in the pages that its pattern finds."""
+    """A rule: the elements or text that it names, in the pages whose URL matches its pattern."""
 
     pattern: str
     css: str = ""
@@ -43,7 +44,7 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str) -> "Rule":
-        """The rule that is written so; BadSetting if it is none."""
+        """The rule of a text; BadSetting if it is not valid."""
         for kind in ("css", "regex"):
             if text.startswith(f"{kind}:"):
                 return cls("", **{kind: text.removeprefix(f"{kind}:")})
@@ -85,7 +86,7 @@ class ComparedPart:
     """The rules of a crawl."""
 
     def __init__(self, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), *, refreshes: bool = True) -> None:
-        """Unless the crawl `refreshes` pages, a first read keeps nothing to compare by but its signature."""
+        """Unless the crawl `refreshes` pages, a first read stores only its signature for comparison."""
         self.refreshes = refreshes
         self._select = tuple(map(Rule.parse, select))
         self._ignore = tuple(map(Rule.parse, ignore))
@@ -117,7 +118,7 @@ def _applies(rule: Rule, url: str) -> bool:
 
 
 def _without_matches(text: bytes, ignore: list[Rule]) -> bytes:
-    """A text without what regular expressions find."""
+    """A text without the matches of regular expressions."""
     for rule in ignore:
         if rule.regex:
             text = re2.sub(rule.regex.encode(), b" ", text)
@@ -164,7 +165,7 @@ def _left(body: bytes, document: Document, select: list[Rule], ignore: list[Rule
 
 
 def _remove(element: Any) -> None:
-    """Takes an element out of its tree; the text behind it stays."""
+    """Removes an element from its tree; the text behind it stays."""
     above = element.getparent()
     if above is None:  # the root: all of the page is ignored
         element.clear()

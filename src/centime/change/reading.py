@@ -8,9 +8,9 @@
     otherwise                                            CHANGED, with the places that differ
 
 A rule hides or explains a difference only if that is likely to be noise on this very page (`history.py`): a page that
-was still at a place where others of its host are volatile has CHANGED if it differs there.
+never differed at a place where others of its host are volatile has CHANGED if it differs there.
 
-The last word is the host's (`noise.py`), which knows places that never rest and values that all of its pages share.
+The host's rules decide last (`noise.py`): they know places that always change and values that all of its pages share.
 """
 
 from enum import IntEnum
@@ -29,7 +29,7 @@ from centime.parse.words import mixed
 
 
 class Verdict(IntEnum):
-    """What a read shows of a page's content; the numbers are written to disk and must not change."""
+    """The result of comparing a page's content; the numbers are written to disk and must not change."""
 
     UNKNOWN = 0  # there was nothing to compare with
     SAME = 1  # the bytes are those of the last read
@@ -57,7 +57,7 @@ class Page:
 
     def __init__(self, words: Words, text: bytes = b"") -> None:
         self.words = words
-        self.text = text  # that the words are from, for samples
+        self.text = text  # the text of the words, for samples
         self.groups = groups_of(words)
 
     def state(self, table: Table, version: int, shift: int = -1) -> PageState:
@@ -115,10 +115,10 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
     verdict: Verdict
     differences: tuple[Difference, ...] = ()
     state: PageState | None = None  # of this read under the rules of the last one, with the histories of its places
-    stirred: tuple[int, ...] = ()  # keys of the rules that hide something else than before
+    stirred: tuple[int, ...] = ()  # keys of the rules whose hidden words differ from before
     surprises: tuple[int, ...] = ()  # those of them that are not expected to, on this page
     merged: tuple[int, ...] = ()  # places of which one has differed, and it is not known which
-    doubtful: bool = False  # whether a twin read would tell noise from a change
+    doubtful: bool = False  # whether a twin read would distinguish noise from a change
 
 
 def compare(
@@ -151,13 +151,13 @@ def compare(
             odds[key] = CERTAIN
     surprises = tuple(key for key in stirred if odds[key] < LEAST_ODDS)
     found = new.differences(old)
-    # Words that stand elsewhere: other markup around them, which does not count. But the signatures differ, so if
+    # Words at another place: other markup around them, which does not count. But the signatures differ, so if
     # nothing else explains that, they stand among other words now, and a reader sees it.
     moved = bool(stirred or len(there) >= MOST_VEILED) and _moved(found)
     differences, doubtful = ((), False) if moved else _unexplained(page, found, old, advice, twin)
     verdict = Verdict.CHANGED
     if not differences and not surprises:
-        hidden = stirred or len(there) >= MOST_VEILED  # there may be more than what is listed
+        hidden = stirred or len(there) >= MOST_VEILED  # there may be more than are listed
         verdict = Verdict.VOLATILE if hidden or (found and not moved) else Verdict.MARKUP
     return Compared(
         verdict,
@@ -221,7 +221,7 @@ def _same_words(first: Page, second: Page, place: int) -> bool:
 
 
 def _moved(found: list[tuple[int, bool, int, int]]) -> bool:
-    """Whether the words of some places stand on other places now, and nothing else differs."""
+    """Whether the words of some places are at other places now, and nothing else differs."""
     if any(not exact or (here >= 0) == (there >= 0) for _, exact, here, there in found):
         return False
     here = sorted(here for _, _, here, _ in found if here >= 0)

@@ -1,4 +1,4 @@
-"""What a host's pages are compared by: rules that say which parts are volatile, each since a version of the table.
+"""The rules by which a host's pages are compared: which parts are volatile, each since a version of the table.
 
     WHOLE     all words of a place are volatile
     SET       the blocks of a place come in any order
@@ -6,8 +6,8 @@
               same block surround them, ANYWHERE on the pages of the host
     WATCHED   the place changes often or on all pages at once: page states keep it apart from others
 
-A page state names the version of the table under which it was made, and is compared under the rules in force then. So
-a new rule never makes a page look changed, and never hides what was compared before.
+A page state names the version of the table under which it was made, and is compared under the rules in force then. So a
+new rule never makes a page look changed, and never hides a difference of an earlier comparison.
 """
 
 from functools import lru_cache
@@ -28,7 +28,7 @@ def _key_of_mask(place: int, left: int, right: int) -> int:
 
 
 class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """One rule. In force from version `since` on, and before version `until` (0: for ever)."""
+    """One rule. In force from version `since` on, and before version `until` (0: no end)."""
 
     place: int
     kind: int
@@ -37,7 +37,7 @@ class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
     most: int = 0
     since: int = 0
     until: int = 0
-    sample: str = ""  # what stood there when the rule was learned, for people
+    sample: str = ""  # the text there when the rule was learned, for people
     slow: bool = False  # learned from reads far apart: two reads in a row need not differ
 
     @property

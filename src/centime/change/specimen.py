@@ -1,8 +1,8 @@
 """Specimens: the words of one place of a page, kept so that its next reads show which of them differ.
 
-A value says that a place differs, and not where. A twin read does, for what differs within seconds. A counter that
-moves by the hour in a long text is found by a specimen: if a place of a page differs again and again, its words, 32
-bits each, are kept for a few reads, and each comparison gives the gaps (`lesson.py`). A gap that differs in most
+A value shows that a place differs, but not where. A twin read shows it for words that differ within seconds. A counter
+that moves by the hour in a long text is found by a specimen: if a place of a page differs again and again, its words,
+32 bits each, are kept for a few reads, and each comparison gives the gaps (`lesson.py`). A gap that differs in most
 comparisons becomes a rule.
 """
 
@@ -34,7 +34,7 @@ class Gap(msgspec.Struct, array_like=True):
 
 
 class Kept(msgspec.Struct, array_like=True):
-    """A specimen, and what its comparisons have shown, by the keys of rules."""
+    """A specimen, and the results of its comparisons, by the keys of rules."""
 
     specimen: Specimen
     comparisons: int = 0
@@ -43,7 +43,7 @@ class Kept(msgspec.Struct, array_like=True):
     @property
     def short(self) -> bool:
         """Whether a rule leaves so little of the place that it is worth having although the place is restless: in a
-        longer one, what stays may still be restless, like a date beside a clock.
+        longer one, the rest may still be restless, like a date beside a clock.
         """
         return len(self.specimen.words) <= 4 * SHORT
 

@@ -3,10 +3,11 @@ all partitions.
 
     rounds      every partition is asked for its state; when all have answered, the next round can begin
     the end     nothing is left when, in two rounds that follow each other, no partition has a page to fetch, all closed
-    batches were applied, and no number has changed (Mattern's four counters): only a batch in flight could make a
-    partition busy again limits      pages and budgets are divided by `division.py`, and never exceeded by all together
-    (`budgets.py`) commands    of people go to the partitions that they concern (`post.py`) debts       after the last
-    page partitions pay and send until the certificate of all reports is small enough
+                batches were applied, and no number has changed (Mattern's four counters): only a batch in flight could
+                make a partition busy again
+    limits      pages and budgets are divided by `division.py`, and never exceeded by all together (`budgets.py`)
+    commands    of people go to the partitions that they concern (`post.py`)
+    debts       after the last page, partitions pay and send until the certificate of all reports is small enough
 
 Its only file is `cluster.json`. If this process dies, all partitions do (`hub.py`).
 

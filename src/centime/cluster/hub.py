@@ -6,8 +6,8 @@ process dies is started again: from its folder, or if that is gone from its repl
 too, and partitions then ask it which files it has.
 
     a copy moves        the partition connects to another keeper. Until that one has all frames, nothing leaves, and the
-    old copy still counts a partition moves   first its copy does, with all stored bodies; then its process is killed,
-    and the copy becomes
+                        old copy still counts
+    a partition moves   first its copy does, with all stored bodies; then its process is killed, and the copy becomes
                         the partition. The keeper stores nothing of the older process any more
     a node is lost      its partitions continue from their copies; without one they wait for the node to come back
 

@@ -7,8 +7,8 @@ process that opens the folder is alone in it.
 
 Traps: if every page of memory changes while the child writes, memory use doubles. Looking at a Python object changes
 it, because its references are counted: let the parent pack objects, and the child write arrays. A process with several
-threads may be forked while another thread holds a lock, which the child then waits for in vain. So whoever waits for a
-child watches it: one that sleeps for STUCK_SECONDS without using the processor is killed and counts as failed, with
+threads may be forked while another thread holds a lock, for which the child then waits forever. So a waiting parent
+watches the child: one that sleeps for STUCK_SECONDS without using the processor is killed and counts as failed, with
 `stuck` set.
 """
 

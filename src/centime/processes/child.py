@@ -35,7 +35,7 @@ class Work:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    async def go_on(
+    async def run(
         self,
         reader: asyncio.StreamReader,
         unpack: Callable[[bytes], Iterable[Piece]],

@@ -2,7 +2,7 @@
 
     now = ahead + steady time            ahead = wall clock - steady time, once, when the run begins
 
-The steady time is that of the machine since it was started. Nobody can set it, and it is the same in all processes, so
+The steady time is that of the machine since it was started. It cannot be set, and it is the same in all processes, so
 a wall clock that is set during a run changes nothing: every process of a run gets the same `ahead`. The times of two
 runs can be compared as long as the machine was not restarted in between (`boot`).
 """

@@ -1,8 +1,8 @@
 """A process that works beside the crawl, seen from the crawl: started, watched and ended.
 
-The crawl does not depend on it. It ends when its standard input does, which happens also when the crawl is killed. What
-it writes to standard error is kept, and its last line says why it ended. Fetchers, which the crawl talks to all the
-time, have a handle of their own (`handle.py`).
+The crawl does not depend on it. It ends when its standard input does, which happens also when the crawl is killed. Its
+standard error is kept, and the last line says why it ended. Fetchers, which the crawl talks to all the time, have a
+handle of their own (`handle.py`).
 """
 
 import subprocess
@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 
-LOOK_SECONDS = 0.1  # between two questions whether there is a hurry
+LOOK_SECONDS = 0.1  # between two checks of `is_hurried`
 
 
 class Companion:
@@ -50,7 +50,7 @@ class Companion:
 
     def end(self, patience_seconds: float, is_hurried: Callable[[], bool] = lambda: True) -> None:
         """Ends its standard input and waits: as long as it takes, until `is_hurried`; then `patience_seconds`. After
-        that it asks the process to end, and after as long again kills it. Its reason can be asked for until `close`.
+        that it sends SIGTERM, and after as long again SIGKILL. `reason` is available until `close`.
         """
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
@@ -58,7 +58,7 @@ class Companion:
         while self.is_running and not is_hurried():
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(LOOK_SECONDS)
-        for attempt in (self._process.terminate, self._process.kill):  # what it was asked to end at, it keeps
+        for attempt in (self._process.terminate, self._process.kill):  # work that it has finished is kept
             try:
                 self._process.wait(patience_seconds)
                 return
@@ -67,5 +67,5 @@ class Companion:
         self._process.wait()
 
     def close(self) -> None:
-        """Forgets what it said."""
+        """Discards its output."""
         self._said.close()

@@ -1,4 +1,4 @@
-"""The log file of a process: one line for each event, as text or as JSON, whatever becomes of the file.
+"""The log file of a process: one line for each event, as text or as JSON, even if the file is moved or deleted.
 
     2026-01-31T12:00:00.000Z info crawl: figures visits=1200 pages_per_second=20.1
     {"time": "2026-01-31T12:00:00.000Z", "level": "info", "from": "crawl", "event": "figures", "visits": 1200, ...}
@@ -6,7 +6,7 @@
 The facts of an event are `extra={"facts": {...}}` of the logging call; both forms have all of them. Nothing that a
 server sent can begin a line of its own or control a terminal.
 
-A file that was moved or deleted is made again before the next line, so any tool may rotate it; several processes may
+A file that was moved or deleted is created again before the next line, so any tool may rotate it; several processes may
 write the same file, because each line is one write at its end. A line that cannot be written, on a full disk for
 instance, is dropped; how many were is the first line that can be written again. The program never fails because of its
 log.
@@ -30,7 +30,7 @@ FORMATS = ("text", "json")
 LOGGERS = ("centime", "uvicorn")  # of which all events are written
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}  # by number: some cannot be opened by name, as the socket of a service
 LONGEST = 8_000  # characters of a value
-# Not blocking, or a pipe that nobody reads would hold up the program.
+# Not blocking, or a pipe without a reader would block the program.
 FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -70,11 +70,11 @@ class LogFile(logging.Handler):
                 self._write(_facts_of_drop(record, self.dropped))
                 self.dropped = 0
             self._write(_facts(record))
-        except Exception:  # whatever it is: nobody may fail because of the log
+        except Exception:  # any error: the program must not fail because of its log
             self.dropped += 1
 
     def reopen(self) -> None:
-        """Opens the file anew before the next event."""
+        """Reopens the file before the next event."""
         if self._file >= 0:
             with suppress(OSError):
                 os.close(self._file)
@@ -141,7 +141,7 @@ def _as_text(facts: Mapping[str, object]) -> str:
 
 
 def _value(value: object) -> str:
-    """A value in a line of text: in quotation marks if one could not see where it ends."""
+    """A value in a line of text: in quotation marks if its end would be unclear."""
     text = f"{value:.6g}" if isinstance(value, float) else str(_short(value))
     return text if text and not set(text) & set(' "=\n') else json.dumps(text, ensure_ascii=False)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def limit_memory(most: int) -> None:
-    """Lets this process take `most` bytes more than it has; whatever would take more gets a `MemoryError`."""
+    """Limits this process to `most` bytes more than it has; further allocations raise `MemoryError`."""
     has = 0
-    with suppress(OSError):  # where there is no /proc, what the process has counts too
+    with suppress(OSError):  # without /proc, the memory in use counts too
         has = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_DATA, (has + most, has + most))

@@ -1,7 +1,7 @@
 """The number of files that a process may have open (`ulimit -n`): a connection is one of them.
 
 A crawl raises the limit as far as the system lets it, and refuses to begin if that is too little. A fetcher has no more
-connections than fit, so that a lack of ours never looks like a server that does not answer.
+connections than fit, so that a shortage on this machine never looks like a server that does not answer.
 """
 
 import errno

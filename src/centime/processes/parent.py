@@ -15,7 +15,7 @@ PARENT_DEATH_SIGNAL = 1  # of prctl, on Linux
 
 
 def die_with_parent(parent: int | None = None, by: signal.Signals = signal.SIGKILL) -> None:
-    """Asks for a signal when the parent ends; exits at once if `parent`, the parent's process id, has ended already."""
+    """Requests a signal when the parent ends; exits at once if `parent`, the parent's process id, has ended already."""
     call = getattr(ctypes.CDLL(None), "prctl", None)
     if call is not None:
         call(PARENT_DEATH_SIGNAL, int(by))

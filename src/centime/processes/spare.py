@@ -4,7 +4,7 @@ A fetcher that starts as a new program spends half a second of CPU on imports. A
 their memory. Spares wait for the first message on their socket (`handle.py`); without work they end with their parent.
 
 Traps: fork before the state of a crawl is in memory, or parent and child each keep a copy of what the other changes.
-Fork while no other thread runs, or the child may wait for ever for a lock that such a thread held; `fork_spares`
+Fork while no other thread runs, or the child may wait forever for a lock that such a thread held; `fork_spares`
 therefore forks nothing in a process with threads.
 """
 
@@ -50,8 +50,8 @@ class Spare:
 
 @contextmanager
 def fork_spares(count: int, main: Callable[[int], object]) -> Iterator[list[Spare]]:
-    """Up to `count` children that call `main` with the number of their socket. Whoever takes one removes it from the
-    list; those still in it are ended.
+    """Up to `count` children that call `main` with the number of their socket. Callers remove those that they use from
+    the list; the others are ended at the end of the block.
     """
     spares: list[Spare] = []
     try:
@@ -91,7 +91,7 @@ def fork_child(main: Callable[[int], object], theirs: socket.socket, others: Ite
         main(theirs.fileno())
     except OSError as error:  # no files or no memory: its parent notices that it has ended
         sys.stderr.write(f"centime: a child process ended: {error}\n")
-    except BaseException:  # whatever it is, it must not go up into the parent's program
+    except BaseException:  # no exception may propagate into the parent's program
         traceback.print_exc()
     finally:
         os._exit(1)

@@ -1,8 +1,8 @@
-"""The process that serves the window of a crawl beside it: whatever becomes of it, the crawl goes on.
+"""The process that serves the window of a crawl beside it: if it fails, the crawl continues.
 
 A process that was killed is started again at the same address, after a pause that doubles from FIRST_PAUSE to
-LONGEST_PAUSE seconds, and is short again after a process that ran for longer than that. One that did not even begin,
-because its port is taken for example, is not.
+LONGEST_PAUSE seconds, and is short again after a process that ran for longer than that. A process that could not begin,
+because its port is taken for example, is not restarted.
 """
 
 import json

@@ -1,11 +1,11 @@
 """The folder of the index, `DIR/index/`: derived, so it may be thrown away at any time.
 
-    about.json      which crawl and which schema it is of
+    about.json      its crawl and its schema
     lock            held by the process that writes here
-    pages.bin       what is indexed, see `indexed_pages.py`
+    pages.bin       the indexed versions, see `indexed_pages.py`
     tantivy/        the index itself
 
-Anything here that is broken, of another crawl or of another version is a reason to begin again, never an error.
+If anything here is broken, of another crawl or of another version, the index is rebuilt; that is never an error.
 """
 
 import fcntl
@@ -27,8 +27,8 @@ from centime.search.words import NAME, analyser
 
 SCHEMA = 2  # the number of the schema below
 LOCK = ".tantivy-meta.lock"  # which tantivy takes whenever it opens or reloads
-TEXTS = ("title", "text", "url")  # the fields in which words are looked for
-SHOWN = {"title": "shown_title", "text": "shown_text"}  # as people see them, in UTF-8
+TEXTS = ("title", "text", "url")  # the fields in which words are searched
+SHOWN = {"title": "shown_title", "text": "shown_text"}  # the text to show, in UTF-8
 
 
 def schema() -> tantivy.Schema:
@@ -91,7 +91,7 @@ class IndexFiles:
         return "" if said == self._said else "another version of Centime made it"
 
     def closed(self) -> str:
-        """Why this process cannot open the index even if it is whole, in words; empty if it can."""
+        """Why this process could not open even a whole index, in words; empty if it can."""
         if self.words.exists() and not os.access(self.words, os.R_OK | os.X_OK):
             return "may not be read"
         return "" if all(os.access(file, os.R_OK) for file in list_folder(self.words)) else "may not be read"
@@ -122,7 +122,7 @@ class IndexFiles:
             raise ValueError(f"meta.json of the index has no number of a commit: {trouble!r}") from trouble
 
     def create(self) -> tantivy.Index:
-        """An empty index in the place of whatever is there."""
+        """Creates an empty index; deletes an old one."""
         for path in (self.about, self.pages):  # first, so that a process killed here leaves nothing that looks whole
             path.unlink(missing_ok=True)
         with suppress(FileNotFoundError):

@@ -1,11 +1,11 @@
-"""Writes the index: pages in, pages out, commits. A process that is killed loses what it did since the last commit.
+"""Writes the index: pages in, pages out, commits. A killed process loses its work since the last commit.
 
     with write_index(files, pages) as writer:
         writer.put(page, url, digest, time, text)
         writer.drop(page)
         writer.commit(...)
 
-What is broken, of another crawl or of another version is thrown away and begun again; `writer.began_again` says why.
+An index that is broken, of another crawl or of another version is discarded and rebuilt; `writer.began_again` says why.
 """
 
 import os
@@ -35,7 +35,7 @@ class IndexWriter:
 
     def __init__(self, files: IndexFiles, index: tantivy.Index, pages: IndexedPages, began_again: str) -> None:
         self.pages = pages
-        self.began_again = began_again  # why everything is indexed anew, in words; empty if it is not
+        self.began_again = began_again  # why everything is indexed again, in words; empty if it is not
         self._files = files
         self._writer = index.writer(heap_size=MEMORY_BYTES, num_threads=1)
         self._committed = clock.monotonic()
@@ -47,7 +47,7 @@ class IndexWriter:
         return clock.monotonic() - self._committed > COMMIT_SECONDS
 
     def put(self, page: int, url: str, digest: int, time: float, text: PageText) -> None:
-        """Indexes a version of a page, in the place of the one before."""
+        """Indexes a version of a page; replaces the one before."""
         if self.pages.digests[page]:
             self._writer.delete_documents_by_term("page", page)
         document = tantivy.Document()
@@ -69,13 +69,13 @@ class IndexWriter:
         self._is_changed = True
 
     def drop(self, page: int) -> None:
-        """Takes a page out of the index."""
+        """Removes a page from the index."""
         self._writer.delete_documents_by_term("page", page)
         self.pages.digests[page] = 0
         self._is_changed = True
 
     def commit(self) -> None:
-        """Makes all that was done so far durable, and visible to searches."""
+        """Makes all changes so far durable, and visible to searches."""
         with _written(self._files):
             if self._is_changed or not self.pages.opstamp:
                 self.pages.opstamp = int(self._writer.commit())
@@ -113,7 +113,7 @@ def write_index(files: IndexFiles, count: int, *, rebuild: bool = False) -> Iter
 
 
 def _continued(files: IndexFiles, count: int) -> IndexWriter:
-    """The index as it is; BrokenIndex if it is not what it was."""
+    """The existing index; BrokenIndex if it does not match its description."""
     pages = IndexedPages.read(files.pages)
     try:
         index = files.open()
@@ -132,7 +132,7 @@ def _continued(files: IndexFiles, count: int) -> IndexWriter:
 
 @contextmanager
 def _written(files: IndexFiles) -> Iterator[None]:
-    """Lets a full disk end as NoRoom, and what else tantivy cannot write as DamagedFile: it says both by ValueError."""
+    """Turns errors of tantivy, all of them ValueError, into NoRoom for a full disk and DamagedFile for others."""
     try:
         with room_for(files.folder):
             yield
@@ -144,7 +144,7 @@ def _written(files: IndexFiles) -> Iterator[None]:
 
 
 def sites_of(url: str) -> list[str]:
-    """The host of a URL with its port, and every domain around it: what `--site` may say.
+    """The host of a URL with its port, and every domain around it: the values that `--site` accepts.
 
     >>> sites_of("https://www.museum.example:8080/a")
     ['www.museum.example:8080', 'www.museum.example', 'museum.example', 'example']

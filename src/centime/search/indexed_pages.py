@@ -1,12 +1,12 @@
 """Which version of which page is in the index, and how far the archive was read: `pages.bin`.
 
     head      8 bytes of magic, the lengths of the two parts that follow, and an xxh3-64 of everything behind it
-    facts     JSON: the number of the commit (`opstamp`), the time up to which the crawl was seen, where to go on
+    facts     JSON: the number of the commit (`opstamp`), the time up to which the crawl was seen, where to continue
     digests   for each page the first 8 bytes of the digest of its body, 0 if it is not in the index
     times     for each page the time of the newest capture that was seen, in seconds
 
 It is written after the commit that it belongs to, so it is never ahead of the index. If a process was killed between
-the two, the index has the truth: `digest` is one of its fields.
+the two, the index decides: `digest` is one of its fields.
 """
 
 import json
@@ -42,14 +42,14 @@ class IndexedPages:
     position: dict[str, Any] = field(default_factory=dict)
 
     def reserve(self, count: int) -> None:
-        """Makes room for so many pages."""
+        """Makes room for this many pages."""
         more = count - len(self.digests)
         if more > 0:
             self.digests = np.concatenate([self.digests, np.zeros(more, dtype=np.uint64)])
             self.times = np.concatenate([self.times, np.zeros(more, dtype=np.uint32)])
 
     def write(self, path: Path) -> None:
-        """Writes the file whole or not at all."""
+        """Replaces the file atomically."""
         facts = json.dumps({"opstamp": self.opstamp, "seen_until": self.seen_until, "position": self.position}).encode()
         rest = b"".join((facts, self.digests.tobytes(), self.times.tobytes()))
         head = _HEAD.pack(_MAGIC, len(facts), len(self.digests), xxh3_64_intdigest(rest))
@@ -57,7 +57,7 @@ class IndexedPages:
 
     @classmethod
     def read(cls, path: Path) -> "IndexedPages":
-        """What a file says; nothing if there is none, BrokenIndex if it is damaged."""
+        """The content of a file; empty if there is none, BrokenIndex if it is damaged."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:

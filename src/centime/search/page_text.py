@@ -1,10 +1,10 @@
 """The text of a page for the index: title, main text, language and kind.
 
-Guarantee: it takes time and memory in proportion to MOST_BYTES, whatever the bytes. The passes over HTML and XML are
-linear for any nesting, entities are not expanded, and what is behind MOST_BYTES is not read. XML that is not well
+Guarantee: time and memory are at most in proportion to MOST_BYTES, for any bytes. The passes over HTML and XML are
+linear for any nesting, entities are not expanded, and bytes behind MOST_BYTES are not read. XML that is not well
 formed, or is cut, is read as HTML: that never fails.
 
-The main text leaves out what stands on every page of a site: elements for navigation, asides and footers. A page that
+The main text leaves out parts that all pages of a site repeat: elements for navigation, asides and footers. A page that
 has nothing else has all of its text.
 """
 
@@ -29,17 +29,17 @@ ASIDE = TITLE | frozenset({"nav", "aside", "footer", "button", "select", "datali
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What the index knows a page by."""
+    """The fields of a page in the index."""
 
     kind: str
     text: str = ""  # a paragraph in each line
     title: str = ""
     language: str = ""  # "en", "zh"
-    trouble: str = ""  # why it has no text, if it could have one
+    trouble: str = ""  # why it has no text, if it should have one
 
 
 def page_text(body: bytes, content_type: str, url: str) -> PageText:
-    """The text of a body; empty for what has no text that Centime reads, such as a PDF."""
+    """The text of a body; empty for formats that this module does not read, such as PDF."""
     cut = body[:MOST_BYTES]
     form = Document(cut, content_type, url).form()
     if form == BINARY:

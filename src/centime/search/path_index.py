@@ -14,8 +14,8 @@ All but the digests are written as differences, byte by byte (all first bytes, a
 Zstandard: most terms are values that one document has, which take 5 bytes instead of 16. In memory the columns are
 plain arrays.
 
-A segment is written before the manifest that names it, and never changed. So a process that is killed leaves a good
-index. The whole is derived: what is damaged or of another version is begun again.
+A segment is written before the manifest that names it, and never changed. So a killed process leaves a consistent
+index. All of it is derived: a damaged index, or one of another version, is rebuilt.
 """
 
 import json
@@ -56,7 +56,7 @@ _NONE = np.zeros(0, dtype=np.uint32)
 
 
 class BrokenPaths(Exception):
-    """The index of paths cannot be used; it is to be made again."""
+    """The index of paths cannot be used and must be rebuilt."""
 
 
 class Segment:
@@ -234,7 +234,7 @@ def owners_of(segments: Iterable[Segment]) -> npt.NDArray[np.int32]:
 
 
 class PathIndex:
-    """The index of a crawl, as its manifest says."""
+    """The index of a crawl, as described by its manifest."""
 
     def __init__(self, folder: Path, identity: int) -> None:
         self._folder = folder
@@ -264,7 +264,7 @@ class PathIndex:
         return True
 
     def state(self) -> tuple[int, int] | None:
-        """What changes whenever the index is written; None if there is none."""
+        """A value that changes whenever the index is written; None if there is none."""
         with suppress(OSError):
             about = self._manifest.stat()
             return about.st_mtime_ns, about.st_ino
@@ -288,17 +288,17 @@ class PathIndex:
         return np.sort(np.concatenate([_NONE, *own]))
 
     def add(self, documents: Mapping[int, tuple[int, Terms]]) -> None:
-        """Writes a segment of documents; makes all segments one if there are too many."""
+        """Writes a segment of documents; merges all segments if there are too many."""
         self._write(Segment.of(documents), replaces_all=False)
         if len(self.segments) > MOST_SEGMENTS:
             self.merge()
 
     def merge(self) -> None:
-        """Makes all segments one."""
+        """Merges all segments into one."""
         self._write(Segment.merged(self.segments), replaces_all=True)
 
     def clear(self) -> None:
-        """Begins again."""
+        """Empties the index."""
         self._manifest.unlink(missing_ok=True)
         self._numbers, self.segments, self.position = [], [], {}
         self.tidy()

@@ -1,4 +1,4 @@
-"""The terms by which the index of paths knows a document: names, paths and values in its tree.
+"""The terms of a document in the index of paths: names, paths and values in its tree.
 
     e item                element item                       @ id              an attribute id
     c item/price          price is a child of item           a item/id         item has an attribute id
@@ -9,8 +9,8 @@
 
 Names are without namespaces. Values of up to LONGEST_VALUE characters are terms, those of elements if they have no
 children; of an element with children, or a number of many digits, no value is known. The index stores hashes of terms,
-so that two terms may be taken for one: a document then is a candidate without need, and never the other way round. A
-hash is made byte by byte, so that compiled code needs no strings (`scanned_terms.py`).
+so two terms may look equal: then a document becomes a candidate unnecessarily, but none is ever missed. A hash is made
+byte by byte, so that compiled code needs no strings (`scanned_terms.py`).
 """
 
 import math
@@ -31,10 +31,10 @@ Terms = npt.NDArray[np.uint64]
 LONGEST_VALUE = 64
 MOST_DIGITS = 15
 MOST_TERMS = 1 << 18  # of a document
-EVERYTHING = "*"  # a document that is a candidate always: it could not be read as a whole, or has too many terms
+EVERYTHING = "*"  # a document that is always a candidate: it could not be read as a whole, or has too many terms
 
 _NUMBER = re.compile(r"[ \t\r\n]*-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?[ \t\r\n]*").fullmatch
-_NUMERIC = frozenset("0123456789. \t\r\n")  # what numbers end with
+_NUMERIC = frozenset("0123456789. \t\r\n")  # the characters with which numbers end
 _SEPARATOR = "\0"
 MOST_BUCKET = 4 * 50
 LEAST_SIZE, GREATEST_SIZE = 2.0**-10, 2.0**40
@@ -106,7 +106,8 @@ def attribute_value_term(name: str, value: str) -> str:
 
 
 def has_few_digits(number: str) -> bool:
-    """Whether equal numbers are equal however they are computed: with more digits, rounding decides."""
+    """Whether a number has so few digits that every computation of it gives the same result: with more, rounding
+    decides."""
     return len(number) <= MOST_DIGITS or sum(map(number.count, "0123456789")) <= MOST_DIGITS
 
 
@@ -131,7 +132,7 @@ def aligned(hashes: npt.NDArray[np.int64]) -> Terms:
 
 @bare_inlined
 def folded(state: Whole, data: npt.NDArray[np.uint8], begin: Whole, end: Whole) -> Whole:
-    """The hash of what was hashed so far and of some more bytes."""
+    """The hash of a hashed prefix followed by more bytes."""
     for at in range(begin, end):
         state = mixed(state, data[at])
     return state

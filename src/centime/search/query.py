@@ -1,9 +1,9 @@
-"""What people type, as a query: all words must be there, `"several words"` side by side, `-word` not at all.
+"""Parses a query as people type it: all words must occur, `"several words"` adjacent, `-word` not at all.
 
     museum "opening hours" -shop
 
 A word that the index splits (`x-ray`, `C++11`, a word of Chinese) is a phrase of its parts. There is no other syntax,
-so nothing that is typed is an error by its look, except a quote that is not closed.
+so the only possible syntax error is a quote that is not closed.
 """
 
 import re
@@ -24,7 +24,7 @@ _PART = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for: phrases of one or more words, those that must not be there, and which pages count."""
+    """A parsed query: phrases of one or more words, those that must not occur, and which pages count."""
 
     phrases: tuple[tuple[str, ...], ...]
     unwanted: tuple[tuple[str, ...], ...] = ()
@@ -48,7 +48,7 @@ class Wanted:
 
 
 def wanted(words: str, *, site: str = "", since: float | None = None, kind: str = "") -> Wanted:
-    """What somebody looks for; BadInput if that is nothing."""
+    """The parsed query; BadInput if it has no words."""
     text = words.encode(errors="replace").decode()
     if text.count('"') % 2:
         raise BadInput(f"{words}: a quotation mark is not closed")

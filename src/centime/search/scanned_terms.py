@@ -1,14 +1,14 @@
 """The terms of documents (`path_terms.py`) without a walk over a parser's tree: one compiled pass (`term_scan.py`).
 
 XML that expat finds well formed, prefixes included, and that has no document type has one tree by XML's information
-set. So the pass over its bytes and the parser in whose tree XPaths are evaluated agree on it; a test compares the terms
-of both. Any other document is for the process that examines documents. There the tree of HTML is written as XML by
+set. So the pass over its bytes agrees with the parser in whose tree XPaths are evaluated; a test compares the terms of
+both. Any other document is left to the process that examines documents. There the tree of HTML is written as XML by
 libxml2, which takes a fifth of the time that parsing took, and the same pass reads that.
 
 All passes are linear and expand nothing, so they need no limits.
 
-Traps: of a document type of XHTML, libxml2 writes other elements and attributes than the tree has; it is taken away
-first. In attributes of HTML it writes what servers include as it was, with quotation marks; such pages are walked over.
+Traps: of a document type of XHTML, libxml2 writes other elements and attributes than the tree has; it is removed first.
+In attributes of HTML it writes what servers include as it was, with quotation marks; for such pages the tree is walked.
 """
 
 import re
@@ -39,7 +39,7 @@ class TermScanner:
         self._recent = np.zeros(_RECENT, dtype=np.int64)
 
     def terms(self, body: bytes, content_type: str = "") -> Terms | None:
-        """The hashes of the terms of an XML document, sorted; None if it is not for this pass."""
+        """The hashes of the terms of an XML document, sorted; None if this pass cannot read it."""
         text, _ = as_utf8(body, content_type, xml=True)
         if _is_other(text) or not _is_well_formed(text):
             return None
@@ -60,7 +60,7 @@ class TermScanner:
         return np.union1d(terms, _EVERYTHING) if len(terms) < MOST_TERMS else _EVERYTHING
 
     def _scanned(self, text: bytes, *, is_html: bool) -> npt.NDArray[np.int64] | None:
-        """The terms that the pass finds; None if it does not know all that the document has."""
+        """The terms that the pass finds; None if the document has something that the pass does not know."""
         data = np.empty(len(text) + ROOM, dtype=np.uint8)
         data[: len(text)] = np.frombuffer(text, dtype=np.uint8)
         data[len(text) :] = 0

@@ -1,5 +1,5 @@
-"""Searches an index. It waits for nobody, and sees the last commit of whoever writes the index, also where it may not
-write itself: on a disk that is mounted for reading only, or in the folder of another user.
+"""Searches an index. It waits for no other process, and sees the last commit of the writer of the index, even without
+permission to write: on a disk that is mounted read-only, or in the folder of another user.
 """
 
 import shutil
@@ -39,7 +39,7 @@ class FoundPage:
 
 
 class IndexSearcher:
-    """An index opened for searches; `BadInput` if there is none, or none that fits."""
+    """An index opened for searches; `BadInput` if there is none, or it is of another crawl or version."""
 
     def __init__(self, files: IndexFiles, command: str) -> None:
         self._files, self._command = files, command
@@ -53,7 +53,7 @@ class IndexSearcher:
             self._index = files.open() if files.is_lockable() else self._linked()
 
     def reload(self) -> None:
-        """Sees what was committed since."""
+        """Switches to the newest commit."""
         with self._damage():
             if self._links is None:
                 self._index.reload()
@@ -106,7 +106,8 @@ class IndexSearcher:
 
     @contextmanager
     def _damage(self) -> Iterator[None]:
-        """Lets damage of the index end in a sentence. Tantivy shows some of it by a panic, which is no Exception."""
+        """Turns damage of the index into an error with a sentence. Tantivy raises a panic for some of it, which is no
+        Exception."""
         try:
             yield
         except (ValueError, OSError) as trouble:

@@ -1,4 +1,4 @@
-"""A piece of a page's text around the words that were looked for, with the places of these words."""
+"""A piece of a page's text around the words of a query, with the places of these words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ import tantivy
 from centime.search.words import JOINT, places, prepared
 
 LONGEST = 220  # characters
-SEARCHED = (20_000, 200_000)  # characters of a text in which words are looked for; more if the first lack them
+SEARCHED = (20_000, 200_000)  # characters of a text that are searched; more if the first lack the words
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Snippet:
 
 
 class Snippets:
-    """Makes snippets for one query; `phrases` are what it looks for, in words."""
+    """Makes snippets for one query; `phrases` are those of the query, in words."""
 
     def __init__(
         self, searcher: tantivy.Searcher, query: tantivy.Query, schema: tantivy.Schema, phrases: Iterable[Sequence[str]]

@@ -75,7 +75,7 @@ def add_number(
 def _with_number(
     state: Whole, data: Bytes, first: Whole, point: Whole, end: Whole, is_negative: bool | np.bool_
 ) -> Whole:
-    """The hash of a state and a number as `path_terms.number_term` writes it: without zeros that say nothing."""
+    """The hash of a state and a number as `path_terms.number_term` writes it: without redundant zeros."""
     if is_negative:
         state = mixed(state, _MINUS)
     while first < point and data[first] == _ZERO:

@@ -3,7 +3,7 @@
 It knows documents in UTF-8 that a parser has found well formed and that have no document type, and trees of HTML as
 libxml2 writes them as XML. In the latter, names are what pages write: they may hold quotation marks and `<`, but no
 space, no `/`, no `>`, and `=` only in front; they have no prefixes, and no line ends are to be normalized. It is
-linear, keeps nothing but the open elements, and returns whether it understood everything.
+linear, keeps only the open elements, and returns whether it understood everything.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""How text becomes the words of the index, and of a query: both go through here, so that they meet.
+"""Splits text into the words of the index and of queries, both by the same rules.
 
 A word is a run of letters and digits, in lower case and without accents: `Größe` is found as `grosse` and `GRÖSSE`,
 `Αθήνα` as `αθηνα`, `Ёлка` as `елка`. Vowel signs of Hebrew and Arabic, soft hyphens and characters without width are
@@ -6,10 +6,10 @@ left out. Letters of their own stay: `й` is not `и`, and vowels of Indic scrip
 Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai ...) have a word for each character. A query
 in such a script is a phrase of characters: it finds a word of any length exactly, without a dictionary.
 
-The tokenizer of the index splits at what is neither a letter nor a digit, folds Latin letters, and is three times as
-fast as one with a regular expression. `prepared` does before it what it does not: it folds other letters, and puts a
-JOINT between characters of scripts without spaces. People see the `shown` text; `places` leads from one to the other.
-Trap: texts must not have a JOINT of their own. What was split at white space has none: Python counts it as such.
+The tokenizer of the index splits at characters that are neither letters nor digits, folds Latin letters, and is three
+times as fast as one with a regular expression. `prepared` does the rest before: it folds other letters, and puts a
+JOINT between characters of scripts without spaces. People see the `shown` text; `places` maps one to the other. Trap:
+texts must not have a JOINT of their own. Text that was split at white space has none: Python counts it as white space.
 """
 
 import re
@@ -23,7 +23,7 @@ import tantivy
 NAME = "centime-2"  # of the tokenizer, in the schema; another one for words that are made otherwise
 JOINT = "\x1f"
 WIDEST = 10  # shown characters, at most, that are counted for one that is prepared
-LONGEST_BYTES = 80  # of a word; what is longer is code or data
+LONGEST_BYTES = 80  # of a word; longer ones are code or data
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3031-\u3035\u3040-\u312f"
@@ -86,7 +86,8 @@ def places(text: str, begin: int, piece: str) -> list[int]:
 
 @cache
 def _folds() -> dict[str, str]:
-    """What becomes of characters that the tokenizer does not fold. None of them is in what becomes of another."""
+    """The replacements of characters that the tokenizer does not fold. No replacement contains another such
+    character."""
     made = dict.fromkeys(_characters(_WIDTHLESS), "")
     made |= {one: "" for one in _characters(_MARKS) if category(one) == "Mn"}
     made |= {one: "" for one in _characters(_INDIC) if combining(one) in (_VIRAMA, _NUKTA)}
@@ -112,7 +113,7 @@ def _characters(ranges: str) -> list[str]:
 
 @cache
 def analyser() -> tantivy.TextAnalyzer:
-    """What splits prepared text into words."""
+    """The analyser that splits prepared text into words."""
     steps = tantivy.Filter.remove_long(LONGEST_BYTES), tantivy.Filter.lowercase(), tantivy.Filter.ascii_fold()
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     for step in steps:

@@ -1,13 +1,13 @@
-"""What a document must have, so that an XPath can find something in it: a condition for the index of paths.
+"""The condition that a document must fulfil if an XPath finds something in it, for the index of paths.
 
     //item[price < 100]/@id      the element item, price below item, the attribute id of item
 
 A condition is necessary, never sufficient: the documents that fulfil it are candidates, and the XPath itself decides.
-So everything that is not understood here is left out, and at worst all documents are candidates (`ANYTHING`). Names
-count without their prefixes.
+So parts of an XPath that are not understood here are ignored, and at worst all documents are candidates (`ANYTHING`).
+Names count without their prefixes.
 
-The reader of XPaths knows the grammar of XPath 1.0 (W3C, section 3.7) and gives up at what it does not know. The XPath
-must be a correct one.
+The reader of XPaths knows the grammar of XPath 1.0 (W3C, section 3.7) and gives up at anything else. The XPath must be
+valid.
 """
 
 import re
@@ -45,7 +45,7 @@ _COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """All of these must hold; nothing is asked if there are none."""
+    """All of these must hold; an empty one is always true."""
 
     parts: tuple["Condition", ...] = ()
 
@@ -81,7 +81,7 @@ _OTHER = _Place(is_other=True)
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A part of an XPath: what must hold if it is true or not empty, and what it is."""
+    """A part of an XPath: the condition that must hold if it is true or not empty, and its type."""
 
     condition: Condition = ANYTHING
     kind: str = "unknown"  # nodes, boolean, number, literal, unknown
@@ -92,7 +92,7 @@ class _Read:
 
 
 def condition_of(xpath: str) -> Condition:
-    """What a document must have if an XPath finds something in it."""
+    """The condition that a document must fulfil if an XPath finds something in it."""
     try:
         reader = _Reader(xpath)
         read = reader.expression(_Place())
@@ -112,7 +112,7 @@ def both(*conditions: Condition) -> Condition:
 
 
 def either(*conditions: Condition) -> Condition:
-    """One of several conditions; nothing if one of them asks for nothing."""
+    """One of several conditions; always true if one of them is."""
     if ANYTHING in conditions:
         return ANYTHING
     distinct = tuple(dict.fromkeys(conditions))
@@ -134,7 +134,7 @@ class _Reader:
         self._at = 0
 
     def must_be_at_end(self) -> None:
-        """Everything was read."""
+        """Raises unless everything was read."""
         if self._at != len(self._tokens):
             raise _Unknown
 
@@ -172,7 +172,7 @@ class _Reader:
         return read
 
     def _comparison(self, place: _Place) -> _Read:
-        """EqualityExpr and RelationalExpr, without their order: what compares a comparison asks for nothing."""
+        """EqualityExpr and RelationalExpr, without their order: a comparison of a comparison is always true."""
         read = self._sum(place)
         while self._is(*_COMPARISONS):
             sign = self._take()
@@ -279,7 +279,7 @@ class _Reader:
         return _Read(both(*conditions), "nodes", place if is_plain else None)
 
     def _step(self, place: _Place) -> tuple[Condition, _Place, bool]:
-        """A step: what must hold, where it leads, and whether it names its nodes and asks no more of them."""
+        """A step: its condition, where it leads, and whether it names its nodes without further conditions."""
         if self._is("."):
             self._take()
             return ANYTHING, place, True
@@ -345,14 +345,14 @@ class _Reader:
 
 
 def _truth(read: _Read) -> Condition:
-    """What must hold if something is true; a number may be a position."""
+    """The condition that must hold if something is true; a number may be a position."""
     if read.is_local_name and isinstance(read.value, str):
         return AnyOf((element_term(read.value), attribute_term(read.value)))
     return read.condition if read.kind in ("nodes", "boolean") else ANYTHING
 
 
 def _compared(left: _Read, sign: str, right: _Read) -> _Read:
-    """A comparison. A set of nodes that is empty compares as false, but with a boolean."""
+    """A comparison. An empty set of nodes compares as false, except with a boolean."""
     names = [one for one in (left, right) if one.is_local_name and one.value is None]
     literals = [one for one in (left, right) if one.kind == "literal"]
     if names and literals and sign == "=" and isinstance(literals[0].value, str) and literals[0].value:
@@ -372,8 +372,8 @@ def _compared(left: _Read, sign: str, right: _Read) -> _Read:
 
 
 def _in_range(end: _Place, value: float, *, below: bool) -> Condition:
-    """What must hold if a node has a number below or above another. The bucket beside is one of them, whatever rounding
-    does.
+    """The condition that must hold if a node has a number below or above another. The neighbouring bucket is included,
+    in case of rounding.
     """
     name = end.name if end.attribute is None else f"@{end.attribute}"
     if name is None:
@@ -384,7 +384,7 @@ def _in_range(end: _Place, value: float, *, below: bool) -> Condition:
 
 
 def _value(end: _Place, value: str | float | None) -> Condition:
-    """What must hold if a node has a value."""
+    """The condition that must hold if a node has a value."""
     if isinstance(value, str) and len(value) > LONGEST_VALUE:
         return ANYTHING
     if end.attribute is not None:

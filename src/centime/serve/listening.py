@@ -5,8 +5,8 @@ cannot hold all connections. It closes a connection
 - that has sent no complete head for HEAD_SECONDS,
 - whose request is answered before its body has come, with the answer,
 - whose answer is not taken REQUEST_SECONDS after the head of its request; a client of events, which have no end, must
-take something in that time, - beyond the share of its address: SHARE times the connections that are free. One address
-gets two thirds of all, each
+  take something in that time,
+- beyond the share of its address: SHARE times the connections that are free. One address gets two thirds of all, each
   of two gets two fifths, and for one more address there is always room.
 """
 

@@ -2,8 +2,9 @@
 even while the thread is busy.
 
     an answer holds      as long as the reader's state does. Time itself changes figures: an answer older than HOLDS
-    seconds is given, and recomputed in the background; one older than FORGOTTEN is recomputed first the reader follows
-    at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time;
+                         seconds is given, and recomputed in the background; one older than FORGOTTEN is recomputed
+                         first
+    the reader follows   at most once per FOLLOW_SECONDS, and so seldom that following takes a twentieth of the time;
                          the shorter of the last two durations counts, so that one slow pass delays no answer
     a late answer        of an earlier state is given while the thread is busy, if it is no older than LATE seconds
 

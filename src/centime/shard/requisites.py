@@ -9,8 +9,8 @@ its nesting (1 if a page needs it, 2 if a requisite of nesting 1 does, and so on
     order        They wait in a level of their own, by the importance of the page that first needed them, so that a page
                  and its requisites are fetched at about the same time.
     elsewhere    In a partition, the page that needs a requisite may belong to another one. Then its fingerprint is
-    kept, and the importance that it had when it was read. becoming     A requisite that is linked to, given as a seed,
-    or found to be HTML in scope becomes a page.
+                 kept, and the importance that it had when it was read.
+    becoming     A requisite that is linked to, given as a seed, or found to be HTML in scope becomes a page.
 
 Guarantee: all of it follows from the visits and their order, and is part of every snapshot. It takes 5 bytes for each
 known page up to the last requisite, 4 for each host, and some 200 for each that only another partition needs.

@@ -3,10 +3,10 @@ minutes, two months in hours, four years in days.
 
     DIR/figures.bin     the mark, then for each of RINGS its rows; a row is the last one that was written in its step
 
-The place of a row follows from its time alone: step number t // span, modulo the number of rows. So nothing has to be
-read before a row is written, and a run that begins goes on where the last one ended. A row carries a check: what was
-torn by a kill or was never written does not count. The file is no part of the state: a crawl whose file is missing or
-damaged begins another one, and `read_figures` gives what is there.
+The place of a row follows from its time alone: step number t // span, modulo the number of rows. So a row is written
+without reading any, and a new run continues where the last one ended. A row carries a check: rows that were torn by a
+kill or never written do not count. The file is no part of the state: a crawl whose file is missing or damaged begins a
+new one, and `read_figures` returns the rows that are there.
 """
 
 import os

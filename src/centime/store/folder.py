@@ -16,9 +16,9 @@
     orders.jsonl      the last commands, for people: crawl/commands/order_log.py
     hubs.json         the hubs that feeds announce, for the window: crawl/engine/hub_list.py
     scrapy/           the queue of a Scrapy project: scrapy/request_log.py
-    truth.json        of a simulated web: what is true, for the window: crawl/report/truth.py
+    truth.json        of a simulated web: the truth, for the window: crawl/report/truth.py
 
-Only its owner can read what is written here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
+Only its owner can read the files here (`files/disk.py`): it may hold secrets of subscribers. Readers need no
 lock: every file that they read is complete before it gets its name, or only grows.
 """
 
@@ -74,8 +74,8 @@ def not_a_crawl(path: Path) -> str:
 
 
 def _is_unused(path: Path) -> bool:
-    """Whether a folder has nothing but what `create` makes first, because a process may have been killed there, and
-    the queue of a Scrapy project.
+    """Whether a folder has only the files that `create` makes first (a process may have been killed then), and the
+    queue of a Scrapy project.
     """
     return all(
         entry.name in (*BEGUN, SCRAPY)
@@ -119,7 +119,7 @@ def read_about(path: Path) -> About:
 
 
 def said_of(path: Path) -> About | None:
-    """What `centime.json` or its copy says, whatever the rest of the folder is; None if both are damaged."""
+    """The content of `centime.json` or its copy, whatever else is in the folder; None if both are damaged."""
     found = (_read_about(path / name) for name in (ABOUT, COPY))
     return next((about for about in found if isinstance(about, About)), None)
 
@@ -136,7 +136,7 @@ def refuse_newer(path: Path, about: About) -> None:
 
 
 def _read_about(file: Path) -> About | str:
-    """What a file says, or a sentence if it is damaged."""
+    """The content of a file, or a sentence if it is damaged."""
     if trouble := not_a_file(file):
         return trouble
     try:
@@ -174,7 +174,7 @@ class CrawlFolder:
         self.imported = path / "imported"
         self.versions = path / "versions"
         self.index = path / "index"
-        self.foreign = ""  # why it counts as a folder from elsewhere, "" if it is this user's own
+        self.foreign = ""  # why it counts as a foreign folder, "" if it is this user's own
         self._lock = -1
         self._place = (0, 0)  # of the folder that was locked: device and inode
 
@@ -221,7 +221,7 @@ class CrawlFolder:
 
     @contextmanager
     def _unlocked_on_failure(self) -> Iterator[None]:
-        """Lets this process try again after it could not open the folder."""
+        """Releases the lock if opening fails, so that this process can try again."""
         try:
             yield
         except BaseException:
@@ -234,7 +234,7 @@ class CrawlFolder:
         return sign(self.path, self.identity)
 
     def must_be_there(self) -> None:
-        """FolderGone if the folder that this process has locked was moved or deleted, or its lock was: then another
+        """Raises FolderGone if the folder that this process has locked, or its lock, was moved or deleted: then another
         process may write here.
         """
         try:
@@ -266,7 +266,7 @@ class CrawlFolder:
             "settings": self.settings,
         }
         text = json.dumps({"checksum": _checksum(about), **about}, indent=1).encode() + b"\n"
-        for name in (COPY, ABOUT):  # a new folder is a crawl from ABOUT on
+        for name in (COPY, ABOUT):  # a new folder becomes a crawl with ABOUT
             replace_file(self.path / name, text)
 
     def lock(self) -> None:

@@ -1,10 +1,10 @@
-"""What format 2 was, and how its journal and snapshots become those of format 3.
+"""Format 2, and the conversion of its journal and snapshots to format 3.
 
 Format 2 had frames without a chain, snapshots with checksums of blocks of 1 MiB, and fingerprints without the bits of
 the host. Nothing here depends on today's frames: the positions of the fields of a visit are those of format 2.
 
 Fingerprints occur in visits: of links, of new URLs, of claims. The URL behind an old fingerprint is found among the
-texts of the newest snapshot and of the journal. A link whose URL is in neither is of no page and stays unknown.
+texts of the newest snapshot and of the journal. A link whose URL is in neither leads to no page and stays unknown.
 """
 
 from collections.abc import Iterable, Iterator

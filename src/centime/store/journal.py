@@ -5,18 +5,18 @@
     mark      `journal.mark` beside the folder: up to where the journal was confirmed (files/mark.py)
 
 Guarantee: every frame appended before a successful `sync` is read back bit for bit, or `DamagedFile` says what is
-missing or damaged: a frame, a segment, the last segments, all of them, or segments of another crawl. What is not
-complete behind the mark was never confirmed by `sync`: a writer truncates it, a reader stops before it. What is not
-complete before the mark is damage and is never skipped.
+missing or damaged: a frame, a segment, the last segments, all of them, or segments of another crawl. An incomplete
+frame behind the mark was never confirmed by `sync`: a writer truncates it, a reader stops before it. An incomplete
+frame before the mark is damage and is never skipped.
 
-If the mark itself is lost, a writer says so (`troubles`) and starts a new one. Then the end of the journal is where the
-last valid frame ends, and an invalid frame with a valid one after it is damage.
+If the mark itself is lost, a writer reports it (`troubles`) and starts a new one. Then the end of the journal is where
+the last valid frame ends, and an invalid frame with a valid one after it is damage.
 
 Traps: `append` only buffers. After `NoRoom`, the frames stay buffered and the next `flush` tries again. After a failed
 sync, the state of the disk is unknown, so the journal closes. A reader may see less than the writer has written, but
 never anything else.
 
-Over 400 lines because it is one class: what is written and what is accepted when it is read back must change together.
+Over 400 lines because it is one class: the format that is written and the checks of reading must change together.
 """
 
 import os
@@ -74,7 +74,7 @@ class Journal:
         self.next_index = 0  # of the next frame to append
         self.chain = identity  # of all frames before it
         self.cut_bytes = 0  # length of the unconfirmed tail that `open` truncated
-        self.troubles: tuple[str, ...] = ()  # what `open` found and put right
+        self.troubles: tuple[str, ...] = ()  # problems that `open` found and fixed
         self._heads: dict[int, Head] = {}  # by segment number
         self._waiting: list[bytes] = []
         self._handle = -1  # of the last segment
@@ -161,7 +161,7 @@ class Journal:
             raise
 
     def must_be_there(self) -> None:
-        """FileGone if the last segment or the mark was deleted or replaced while this journal wrote to it."""
+        """Raises FileGone if the last segment or the mark was deleted or replaced while this journal wrote to it."""
         must_lead_to(self._path(self._last), self._handle)
         if self._mark is not None:
             self._mark.must_be_there()
@@ -183,7 +183,7 @@ class Journal:
         self._must_be_open()
         doomed = self.segments_before(index)
         for path in doomed:
-            path.unlink(missing_ok=True)  # somebody else may have deleted it
+            path.unlink(missing_ok=True)  # another process may have deleted it
             del self._heads[int(path.stem)]
         sync_folder(self.folder)
         return len(doomed)
@@ -241,8 +241,8 @@ class Journal:
         return cursor.chain
 
     def read_alone(self, segment: int) -> Iterator[tuple[Cursor, int, bytes]]:
-        """Kind and payload of every complete frame of a segment, each with the cursor after it, whatever the others
-        are.
+        """Kind and payload of every complete frame of a segment, each with the cursor after it, whatever the state of
+        the others.
         """
         head = self._head_of(segment)
         return self._read_segment(Cursor(segment, HEAD_BYTES, head.first, head.chain), last=True)
@@ -335,7 +335,7 @@ class Journal:
         return Head(identity, first, chain)
 
     def _find_end(self, mark: Mark | None) -> None:
-        """Finds the last complete frame, which must not be before the mark; a writer truncates what is behind it."""
+        """Finds the last complete frame, which must not be before the mark; a writer truncates the file behind it."""
         head = self._heads[self._last]
         end = Cursor(self._last, HEAD_BYTES, head.first, head.chain)
         self._compare(mark, end)
@@ -362,7 +362,7 @@ class Journal:
             )
 
     def _open_mark(self, mark: Mark | None) -> None:
-        """Opens the mark for writing. One that is lost is written anew."""
+        """Opens the mark for writing; creates it again if it is lost."""
         path = mark_path(self.folder)
         if mark is None:
             self.troubles = (

@@ -1,4 +1,4 @@
-"""What a fetcher gives bodies to: the archive of WARC files, or the versions."""
+"""The interface by which a fetcher stores bodies: the archive of WARC files, or the versions."""
 
 from typing import Protocol
 
@@ -7,13 +7,13 @@ from centime.model.response import Response
 
 
 class Keeper(Protocol):
-    """Keeps what fetchers read."""
+    """Stores the bodies that fetchers read."""
 
     obeys_noarchive: bool
 
     def holds(self, url: str, digest: bytes) -> bool:
-        """Whether the body of a page with this digest is kept, as far as it can be told: only then "not changed since"
-        is an answer that may be asked for.
+        """Whether the body of a page with this digest is kept, as far as this is known: only then may a request be
+        conditional ("not changed since").
         """
 
     def keep(self, response: Response, document: Document, unchanged: bool = False) -> object:
@@ -23,13 +23,13 @@ class Keeper(Protocol):
         """Notes that a server reported the body as unchanged (304)."""
 
     def answered(self, response: Response) -> object:
-        """Keeps a response that is no document, if such are kept."""
+        """Keeps a response that is not a document, if such responses are kept."""
 
     def flush(self) -> None:
-        """Writes what was kept and is not written yet; raises what hinders it, and then none of that is kept."""
+        """Writes the bodies that are not written yet; if that fails, raises the reason, and none of them is kept."""
 
     def write_back(self) -> str:
-        """Writes again what was deleted or replaced; returns what was wrong, or ""."""
+        """Restores files that were deleted or replaced; returns what was wrong, or ""."""
 
     def close(self) -> None:
-        """Ends writing."""
+        """Completes and closes the files."""

@@ -5,10 +5,10 @@
 
 When a snapshot is written, so is a milestone for each of SPANS: the first one in a step of that span, step number
 t // span, stays. There are PLACES places for each span, so the last two steps are kept: moments about an hour, a day,
-a week and a month ago, in 32 bytes per page. The time is that of the last visit, of which the state is the result.
+a week and a month ago, in 32 bytes per page. The time is that of the last visit in the state.
 
-Milestones are no part of the state. What is missing, damaged or cut short does not count, and what cannot be written is
-left out: a crawl does not depend on it.
+Milestones are no part of the state. Files that are missing, damaged or truncated do not count, and errors of writing
+are ignored: a crawl does not depend on them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class Milestone(NamedTuple):
     """The importance of all pages that were known at a time."""
 
     time: float
-    error: float | None  # certified then; None if it was not
+    error: float | None  # certified at that time; None if there was no certificate
     importance: Importance
 
 

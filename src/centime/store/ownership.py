@@ -1,15 +1,15 @@
-"""Whose folder a crawl is: created or confirmed by this user on this machine, or from elsewhere.
+"""The owner of a crawl folder: this user, who created or confirmed it on this machine, or somebody else.
 
-The subscriptions of a crawl can start programs (`command:`) and append to files (`file:`). Whoever runs a crawl folder
-that somebody else has made must not run that person's programs. So
+The subscriptions of a crawl can start programs (`command:`) and append to files (`file:`). A user who runs a crawl
+folder of another person must not run that person's programs. So
 
     STATE/secret    32 random bytes of this user on this machine, mode 0600. STATE is $XDG_STATE_HOME/centime, or
                     ~/.local/state/centime
     DIR/owner       HMAC-SHA256 under that secret of the user's id, the crawl's identity and the inode of DIR
 
-A crawl that is created signs its folder. A folder whose signature is missing or wrong is foreign. The signature names
-no path, so a renamed folder stays one's own. A copy, a backup that was restored and a folder that was unpacked have
-another inode and are foreign: between leaving and returning, anybody may have changed them.
+A new crawl signs its folder. A folder whose signature is missing or wrong is foreign. The signature names
+no path, so a renamed folder stays one's own. A copy, a restored backup and an unpacked archive have another inode and
+are foreign: in between, anybody may have changed them.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ def sign(path: Path, identity: int) -> str:
 
 
 def foreign(path: Path, identity: int) -> str:
-    """Why a crawl folder counts as one from elsewhere; "" if it is this user's own."""
+    """Why a crawl folder counts as foreign; "" if it is this user's own."""
     try:
         signature = _signature(path, identity, _secret(create=False))
         found = (path / OWNER).read_bytes()[:200].strip()

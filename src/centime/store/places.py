@@ -1,8 +1,7 @@
-"""What belongs where in a crawl folder: a file or a folder. Anything else in such a place (a folder or a pipe for a
-file, a link that leads nowhere) counts as missing: the crawl does not open, and `centime repair` sets it aside.
+"""The places of files and folders in a crawl folder. Anything else in such a place (a folder or a pipe for a file, a
+link that leads nowhere) counts as missing: the crawl does not open, and `centime repair` sets it aside.
 
-Whoever opened it would wait for ever, or fail with a sentence that says nothing. What is in other places is nobody's
-business.
+Opening it could block without end, or fail with a useless message. Other places are not checked.
 """
 
 from collections.abc import Iterator
@@ -19,14 +18,14 @@ BODIES = ("*.warc.gz", "*.cdxj", "*.cdxj.open")
 
 
 def misplaced(path: Path) -> dict[Path, str]:
-    """What is in a place where something else belongs, each with a sentence; without what is in `bodies`, which only
-    those need who read bodies.
+    """Entries in places where something else belongs, each with a sentence; without those in `bodies`, which only
+    readers of bodies need.
     """
     return dict(_misplaced(path))
 
 
 def misplaced_bodies(bodies: Path) -> dict[Path, str]:
-    """What is in the archive of bodies in the place of a file, each with a sentence."""
+    """Entries of the archive of bodies that are in the place of a file, each with a sentence."""
     return dict(_not_files(bodies, *BODIES))
 
 
@@ -48,7 +47,7 @@ def _misplaced(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _folder(path: Path) -> Path:
-    """The folder at a path, or one that is not there if something else is."""
+    """The folder at a path; a path that does not exist if something else is there."""
     return path / "nothing" if not_a_folder(path) else path
 
 

@@ -17,18 +17,18 @@ class Mark(IntFlag):
     TRUNCATED = 2  # the body was longer than the limit
     NOFOLLOW = 4  # the page asks crawlers not to follow its links
     NOINDEX = 8
-    FOREIGN = 16  # imported: signature and digest are another program's, and say nothing of what is read here
+    FOREIGN = 16  # imported: signature and digest are another program's, and cannot be compared with ours
     SITEMAP = 128  # the page is a sitemap, and its entries are its links
     BROKEN = 256  # the sitemap is damaged: `detail` says how
     NOARCHIVE = 512  # the page asks not to be archived, and was not
     MARKUP = 1024  # minor: the bytes differ from the previous read, and only in markup
     VOLATILE = 2048  # minor: the bytes differ from the previous read, and only in parts known to be volatile
     KNOWN_VOLATILE = 4096  # subscribers know of the volatile parts of the page
-    BECAME_VOLATILE = 8192  # this visit tells them: a part differs that counts as volatile from now on
+    BECAME_VOLATILE = 8192  # this visit notifies them: a part differs that counts as volatile from now on
 
 
 NO_MARK = Mark(0)
-OF_CONTENT = (  # the same as long as it is
+OF_CONTENT = (  # unchanged as long as the content is
     Mark.TRUNCATED | Mark.NOFOLLOW | Mark.NOINDEX | Mark.SITEMAP | Mark.NOARCHIVE | Mark.FOREIGN
 )
 
@@ -69,6 +69,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     title: str = ""
     language: str = ""
     refused: str = ""  # how many links of the page were refused, by reason: scope=12 suffix=3
-    state: bytes = b""  # what the next read is compared by, if this visit made it anew
+    state: bytes = b""  # the next read is compared with it; empty if this visit made no new one
     state_at: int = 0  # the place of the record whose visit made it, 0 if there is none
-    hidden: bytes = b""  # what volatile parts said at the last read, if `state` is that of an earlier record
+    hidden: bytes = b""  # the volatile parts at the last read, if `state` is that of an earlier record

@@ -1,6 +1,6 @@
 """Visit records: one for every attempt to fetch a page, appended and never changed, linked to the previous one.
 
-Together with the URL texts, the link rows and the ledger, they are what the Xyleme paper (Section 4) calls metadata:
+Together with the URL texts, the link rows and the ledger, they are the metadata of the Xyleme paper (Section 4):
 
     Map-Data       page number to URL and back: `texts.py`, `url_table.py`
     Refresh-Data   times of the first and the last visit, of the last detected change and of the last change according
@@ -11,8 +11,8 @@ Together with the URL texts, the link rows and the ledger, they are what the Xyl
 
     record         the fixed head, the lengths of its texts, the texts, the state; padded to 8 bytes
 
-The state is what the next read of the page is compared by (`change/page_state.py`), if this visit made it anew; else
-the place of the record that has it, and what volatile parts said now (REFERENCE).
+The next read of the page is compared with the state (`change/page_state.py`). If this visit made no new state, the
+record has the place of the record that has it, and the present values of volatile parts (REFERENCE).
 
 A column of 4 bytes per page holds the place of the last record in units of 8 bytes (0: never visited). The head is also
 a numpy type, so that the last heads of millions of pages are one array.
@@ -286,8 +286,8 @@ class Records:
 
 
 def _cut(text: str, place: int) -> bytes:
-    """A text as it is stored: truncated to complete characters of at most LONGEST_TEXT bytes; a validator whole or not
-    at all.
+    """A text as it is stored: truncated to complete characters of at most LONGEST_TEXT bytes; a validator is stored
+    whole or not at all.
     """
     encoded = text.encode(errors="replace")
     if len(encoded) <= LONGEST_TEXT:

@@ -6,8 +6,8 @@
     varint    `model/varint.py`
 
 A row is a multiset: the order of its links is lost, their weights are kept bit for bit. A row with all weights exactly
-1 / links is stored without weights. The reader never leaves the given bytes, whatever they contain, and reports the row
-that is damaged; only checksums can find a row that is well formed but wrong. Trap: weights are passed as bytes.
+1 / links is stored without weights. The reader never reads outside the given bytes, whatever they contain, and reports
+the row that is damaged; only checksums can find a row that is well formed but wrong. Trap: weights are passed as bytes.
 """
 
 import numpy as np

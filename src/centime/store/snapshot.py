@@ -10,7 +10,7 @@ files that it refers to are, this is reported and the one before it is used; so 
 of the two, and appended files must keep everything that it refers to: see `facts_of_all`. Damaged snapshots are set
 aside (`000042.damaged`) once another one is in use; a damaged older one does no harm.
 
-Facts are JSON values. `frame` is the index of the first frame that is not in the snapshot, `chain` stands for all
+Facts are JSON values. `frame` is the index of the first frame that is not in the snapshot, `chain` identifies all
 frames before it (`files/frame.py`).
 """
 
@@ -51,8 +51,8 @@ class Snapshot:
 
 
 def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array] | Iterable[Named]) -> str:
-    """Writes the next snapshot and removes all but the last two; returns its name. Arrays that an iterable gives are
-    written one by one, and not kept.
+    """Writes the next snapshot and removes all but the last two; returns its name. Arrays of an iterable are written
+    one by one, and not kept in memory.
     """
     make_folder(folder)
     name = f"{max([0, *(int(path.name[:6]) for path in list_folder(folder, '[0-9]*'))]) + 1:06}"
@@ -66,7 +66,7 @@ def write_snapshot(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, 
         raise
     sync_folder(folder)
     for old in names(folder)[:-KEPT]:
-        doomed = folder / f".{old}.old"  # a name of its own: half of a snapshot is no snapshot
+        doomed = folder / f".{old}.old"  # renamed first: a partly deleted snapshot must not look like one
         (folder / old).rename(doomed)
         shutil.rmtree(doomed)
     return name
@@ -87,7 +87,7 @@ Used = TypeVar("Used")
 
 
 def use_newest(folder: Path, use: Callable[[Snapshot], Used], writable: bool) -> tuple[Used | None, tuple[str, ...]]:
-    """What `use` makes of the newest snapshot that it can use, and one sentence about each one that is damaged; None if
+    """The result of `use` for the newest snapshot that it accepts, and one sentence about each damaged one; None if
     there never was a snapshot. `use` raises DamagedFile if it cannot use a snapshot. A writer sets damaged ones aside
     and removes unfinished ones. DamagedFile if there are snapshots and none can be used.
     """
@@ -137,8 +137,8 @@ def read_snapshot(path: Path, version: int = VERSION) -> tuple[dict[str, Any], A
 
 
 def facts_of_all(folder: Path) -> dict[str, dict[str, Any]]:
-    """The facts of all snapshots by name, oldest first, whose manifest is whole: the journal and the appended files
-    must reach back to these.
+    """The facts of all snapshots with a whole manifest, by name, oldest first: the journal and the appended files must
+    reach back to these.
     """
     facts = {}
     for name in names(folder):

@@ -1,9 +1,9 @@
-"""The formats of a crawl folder, and the steps that bring an older folder to the newest.
+"""The formats of a crawl folder, and the steps that upgrade an older folder to the newest.
 
     centime.json    "format": the folder as a whole, "parts": the format of each part
 
 A change of format is one `Step`: it names the part, says in a sentence what changes, and rewrites that part. Steps run
-in sequence, under the folder's lock. A step can be repeated: a process that was killed in the middle leaves a folder
+in order, under the folder's lock. A step can be repeated: a process that was killed in the middle leaves a folder
 that the next upgrade finishes. After each step `centime.json` is replaced, so no step that has finished runs again.
 
 Promise, from 0.2.0 on: the newest code reads or upgrades the last two formats, and the tests open and continue a golden
@@ -37,7 +37,7 @@ class Step:
 
 
 def pending(path: Path) -> list[Step]:
-    """The steps that a folder still needs, in sequence; DamagedFile if it is older than the oldest that is known."""
+    """The steps that a folder still needs, in order; DamagedFile if it is older than the oldest that is known."""
     parts = _parts(read_about(path), path)
     return [step for step in STEPS if parts[step.part] < step.after]
 
@@ -98,11 +98,11 @@ def _rewrite_snapshots(path: Path) -> None:
 
 
 def _replace_snapshot(folder: Path, name: str, facts: Mapping[str, Any], arrays: snapshot.Arrays) -> None:
-    """Writes a snapshot under a temporary name and puts it in the place of the one with its name."""
+    """Writes a snapshot under a temporary name and then replaces the one with its name."""
     beside = folder / f".{name}.upgrading"
     shutil.rmtree(beside, ignore_errors=True)
     snapshot.write_content(beside, facts, arrays)
-    whole = folder / f".{name}.upgraded"  # this name tells the next attempt that the snapshot is complete
+    whole = folder / f".{name}.upgraded"  # by this name, the next attempt knows that the snapshot is complete
     beside.rename(whole)
     sync_folder(folder)
     shutil.rmtree(folder / name)

@@ -226,7 +226,7 @@ def test_a_crawl_of_its_own_has_no_transfers_and_a_partition_no_other_ledger(tmp
             opened.shard.flush(1000.0, 1)
     for given in ({"ledger": "opic"}, {"want": "xml"}):
         with (
-            pytest.raises(BadSetting, match="leave --"),
+            pytest.raises(BadSetting, match="leave out --"),
             open_writer(tmp_path / "no", WEB.seeds[0], {"scope": "any", "partitions": 2} | given),
         ):
             pass

@@ -2,9 +2,10 @@
 
     Look, then Has              at the start of an incarnation: which files the replica has
     Copied, Dropped             the files in which it differs; they take effect together once all are there: if a node
-    is lost meanwhile, the replica stays as it was before Tail, then Stored           from then on new bytes of the
-    journal, and the frames that the replica has Copied, Dropped             new settings, before the frames that have
-    them Body, Rows, Whole           stored bodies, before the frames that record them (`bodies.py`)
+                                is lost meanwhile, the replica stays as it was before
+    Tail, then Stored           from then on new bytes of the journal, and the frames that the replica has
+    Copied, Dropped             new settings, before the frames that have them
+    Body, Rows, Whole           stored bodies, before the frames that record them (`bodies.py`)
 
 The state is the fold of the journal, so only the journal and settings are sent while the crawl runs. The replica keeps
 the whole journal, also segments that the partition has dropped behind its snapshots, until the next incarnation makes

@@ -188,7 +188,7 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     examining = Examining(Path(settings.decode()))
     with keeping_open():
-        await Work().go_on(reader, unpack_tasks, lambda task: examining.examine(task, writer))
+        await Work().run(reader, unpack_tasks, lambda task: examining.examine(task, writer))
 
 
 def main(number: int | None = None) -> None:

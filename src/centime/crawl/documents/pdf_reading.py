@@ -85,7 +85,7 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
     limit_memory(MOST_MEMORY)
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
         resource.setrlimit(limit, (0, 0))
-    await Work().go_on(reader, unpack_tasks, lambda task: _examine(task, writer))
+    await Work().run(reader, unpack_tasks, lambda task: _examine(task, writer))
 
 
 if __name__ == "__main__":

@@ -235,8 +235,8 @@ class Engine:
         """Asks the run to end; a second call ends it without waiting for pages under way."""
         self._stop += 1
 
-    def go_on(self) -> None:
-        """Forgets that the run was asked to end."""
+    def resume(self) -> None:
+        """Makes the engine continue after `stop`."""
         self._stop = 0
 
     @property
@@ -423,8 +423,9 @@ class Engine:
             return f"{seed} was not fetched"
         return f"{seed}: {record.outcome.name.lower().replace('_', ' ')}: {record.detail}".removesuffix(": ")
 
-    def _must_go_on(self, detail: str) -> None:
-        """Ends the crawl if a visit was lost because of a full disk or a damaged file: the next one would be too."""
+    def _end_if_lost(self, detail: str) -> None:
+        """Ends the crawl if a visit was lost because of a full disk or a damaged file: the next one would be lost
+        too."""
         name, _, sentence = detail.partition(": ")
         with damage_closes(self.opened.folder.path):
             for kind in (NoRoom, DamagedFile):
@@ -451,7 +452,7 @@ class Engine:
         for visit in visits:
             self._hubs.note(visit)
             if visit.outcome is Outcome.LOST:
-                self._must_go_on(visit.detail)
+                self._end_if_lost(visit.detail)
             if visit.outcome is Outcome.LOST and visit.detail.startswith(LACKING) and not run.lacked:
                 run.lacked = True
                 run.notes.append(f"{visit.detail}; pages wait, and no server is counted as failed")

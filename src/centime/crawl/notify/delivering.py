@@ -83,7 +83,7 @@ class DeliveringProcess:
     async def run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Delivers batches until the crawl closes the socket."""
         try:
-            await Work().go_on(reader, unpack_batches, lambda batch: self._attempt(batch, writer))
+            await Work().run(reader, unpack_batches, lambda batch: self._attempt(batch, writer))
         finally:
             await self._notifier.close()
 

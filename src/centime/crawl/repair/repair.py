@@ -6,9 +6,9 @@
     3. otherwise: the newest snapshot whose arrays are whole, without what damaged blocks of state files held
     4. the frames after it, as far as they follow each other
     5. of the frames behind a gap: commands, seeds, deliveries, and visits of pages that were known before the gap. Page
-    numbers that were assigned after the gap depend on the lost frames 6. a new snapshot, state files and a segment of
-    the journal after it 7. the archive of bodies, file by file (`archive.py`), and the versions of pages
-    (`versions.py`)
+       numbers that were assigned after the gap depend on the lost frames
+    6. a new snapshot, state files and a segment of the journal after it
+    7. the archive of bodies, file by file (`archive.py`), and the versions of pages (`versions.py`)
 
 A repair that is killed can be repeated. It works in `state.repaired/`; the new snapshot decides: before it is there,
 nothing has changed, and from then on the next repair finishes the remaining steps. A full disk ends a repair like a

@@ -4,8 +4,9 @@ damaged blocks.
     text_ends   where each URL ends: found again, because every URL has a fingerprint
     origins     the host and the focus class of a page follow from its URL; its depth is lost and becomes 0
     texts       a URL that does not have its fingerprint is lost: the page becomes a dead page of its host
-    records a page whose last record is lost counts as never visited; older records are cut off, and the others are
-    written again without gaps rows        a page whose row is lost has no links until it is read again
+    records     a page whose last record is lost counts as never visited; older records are cut off, and the others are
+                written again without gaps
+    rows        a page whose row is lost has no links until it is read again
 
 A block that cannot be restored is filled with zeros, and the arrays of the snapshot no longer refer to it.
 """

@@ -70,7 +70,7 @@ class FetchingProcess:
         self._writer = writer
         looking = asyncio.create_task(self._look_after(self.archive)) if self.archive is not None else None
         try:
-            await self._work.go_on(reader, self._unpack, self._visit)
+            await self._work.run(reader, self._unpack, self._visit)
         finally:
             if looking is not None:
                 looking.cancel()

@@ -1,9 +1,10 @@
 """How many pages and hosts a crawl knows at most, and the price of the last of them.
 
     bound     the least of --most-pages, the pages that fit into memory, and those that fit while memory is short
-    (frames `Bounded`) mark      4/5 of the bound; up to here, every URL is admitted top       63/64 of the bound; links
-    stop here: the rest is for URLs that people publish price     (room at the mark / room left - 1) * mean value of the
-    URLs offered lately
+              (frames `Bounded`)
+    mark      4/5 of the bound; up to here, every URL is admitted
+    top       63/64 of the bound; links stop here: the rest is for URLs that people publish
+    price     (room at the mark / room left - 1) * mean value of the URLs offered lately
 
 A link is worth v = d x / k: the payment of a page of importance x along each of its k links; the same URL offered twice
 in a frame is worth the sum. Above the mark a URL is admitted if it is worth the price. The price rises without bound as

@@ -4,10 +4,10 @@
     name      URL, depth and redirect hops of a page that the channel has not named before; the k-th name of a channel
               has index k at both ends permanently, so a URL is sent once
     needed    a requisite of a page of the sender. No money flows to it, so it has no index; one that the receiver
-    already knows changes nothing. A batch without any is packed without this field, as in older versions: so an old
-    journal reproduces the same batches entry     varint: the index minus that of the entry before, then the amount as a
-    signed varint (`model/varint.py`) chain     xxh3-64 of a batch; it contains the chain before it, so it identifies
-    all batches up to here
+              already knows changes nothing. A batch without any is packed without this field, as in older versions: so
+              an old journal reproduces the same batches
+    entry     varint: the index minus that of the entry before, then the amount as a signed varint (`model/varint.py`)
+    chain     xxh3-64 of a batch; it contains the chain before it, so it identifies all batches up to here
 
 A batch stays below about MOST_BYTES: larger messages are disproportionately slow.
 """

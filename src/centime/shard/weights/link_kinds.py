@@ -1,7 +1,7 @@
 """What the links of a shard are, as far as their weights depend on it (`--link-weight`, `model/link_weight.py`).
 
     internal, external   follow from the host names of both ends. A partition keeps a hash of that of each proxy, whose
-                         URL it has only until its owner is told
+                         URL it has only until its owner knows it
     dynamic              follows from the URL of the page
     template             the template of each host name, as last decided (`weighing.py`); partitions have none
     nofollow             the links of each page that ask not to be followed, kept if that kind is named
@@ -33,10 +33,10 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class LinkKinds:
-    """What the links of a shard are, and the weights of the kinds."""
+    """The kinds of the links of a shard, and the weights of the kinds."""
 
     def __init__(self, text: str) -> None:
-        self.text = text  # as the settings have it
+        self.text = text  # as written in the settings
         self.weights = link_weights(text)
         self.templates: Templates = NO_TEMPLATES  # by the number of a host name
         self.decided: dict[int, int] = {}  # host -> its visits when the template of its name was last decided
@@ -115,7 +115,7 @@ class LinkKinds:
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Restores what a snapshot has."""
+        """Restores the kinds of a snapshot."""
         self.templates = Templates(np.array(arrays["templates"]))
         self.decided = {int(host): int(visits) for host, visits in arrays["decided"].tolist()}
         parts = np.split(np.array(arrays["targets"]), np.cumsum(arrays["lengths"])[:-1])

@@ -1,12 +1,12 @@
 """Keeps the weights of link rows in step with visits and settings, if the crawl weighs links by kind. A crawl that does
-not keeps nothing and pays nothing.
+not needs no memory or time for it.
 
     law          the shares of a row are the weights of its links (`model/link_weight.py`) divided by their sum; all are
                  0 if the sum is 0, and then the page pays the virtual page, as one without links
     paying       a new row is weighed before the ledger pays along it
     templates    are decided again when the visits of a host have doubled, and for all hosts when debts are settled, as
-                 at the end of each run; rows of hosts whose template has changed are weighed again, and what was paid
-                 along them is corrected
+                 at the end of each run; rows of hosts whose template has changed are weighed again, and payments along
+                 them are corrected
     settings     other weights weigh all rows again
     partitions   a link to another partition is internal if its URL had the host name of its page when it was found
 
@@ -95,7 +95,7 @@ def _are_internal(
 
 
 def take_unfollowed(state: ShardState, visits: Sequence[Visit]) -> None:
-    """Records which links of pages that were read ask not to be followed, if they weigh something else."""
+    """Records which links of pages that were read ask not to be followed, if these have another weight."""
     kinds = state.link_kinds
     if kinds is None or kinds.weights.nofollow is None:
         return
@@ -176,7 +176,7 @@ def _templates(state: ShardState, pages: Pages, names: Numbers) -> Templates:
 
 
 def _weigh_again(state: ShardState, pages: Pages) -> None:
-    """Weighs the rows of these pages again, and corrects what was paid along those that change."""
+    """Weighs the rows of these pages again, and corrects the payments along those that change."""
     for some in _batches(pages):
         rows = state.pages.rows.gather(some)
         some, rows = some[rows.lengths > 0], rows.take(rows.lengths > 0)

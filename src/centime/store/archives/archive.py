@@ -7,7 +7,7 @@
 If the archive has the same body under the same URL already, the new record is a revisit. With `keep="all"`, the archive
 also keeps responses without a document (redirects, errors with their bodies, robots.txt), so that a replay can follow
 them. These are never revisited. A page that asks not to be archived (noarchive) is not, unless the crawl ignores that;
-the caller reads what the page asks for.
+the caller evaluates this request.
 
 Request and response are written at once, and their line in the index follows: every capture in the index exists. A file
 is complete when its process ends, and nothing is appended later. A killed process leaves its index open, and `mend`
@@ -78,7 +78,7 @@ class Archive:
         self._written: dict[int, str] = {}  # digest and URL: WARC-Date
 
     def holds(self, url: str, digest: bytes) -> bool:
-        """Whether a body of a page was kept, whatever its digest; True if only pages of some kind are kept."""
+        """Whether any body of a page was kept; True if only pages of some kind are kept."""
         known = self.kinds != KEEP["all"] or xxh3_64_intdigest(url.encode()) in self._last
         return known or bool(find_bodies(self.folder, url, with_open=False))
 
@@ -103,8 +103,8 @@ class Archive:
 
     def answered(self, response: Response) -> Capture | None:
         """Writes a response that is not the document of a page: a redirect, an error, a robots.txt; None if those are
-        not kept, or if there was no response. A response of status 2xx that could not be read would pass for a
-        document: it is not written.
+        not kept, or if there was no response. A response of status 2xx that could not be read is not written: readers
+        would take it for a document.
         """
         if PageKind.ERROR not in self.kinds or not response.status or len(response.url) > LONGEST_URL:
             return None
@@ -217,18 +217,18 @@ class Mended(NamedTuple):
 
     path: Path
     captures: int
-    lost: int  # captures that its index names and that are not there
+    lost: int  # captures that its index names and that are missing
     cut: int  # bytes
 
     @property
     def loss(self) -> str:
-        """A sentence about captures that are lost; empty if none are."""
+        """A sentence about captures that are lost; empty if there are none."""
         return f"{self.path}: {self.lost} captures that its index names are not there" if self.lost else ""
 
 
 def mend(folder: Path) -> list[Mended]:
     """Completes the files that killed processes left open, truncated after the last complete record. No process may be
-    writing. DamagedFile if there is something in the place of a file.
+    writing. DamagedFile if a folder or the like is in the place of a file.
     """
     mended = []
     if strange := misplaced_bodies(folder):  # the fetchers would meet it later

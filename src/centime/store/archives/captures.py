@@ -69,14 +69,15 @@ class Capture:
 
 
 def mime_of(content_type: str) -> str:
-    """The content type that the server declares; `unk` if it is missing or none, or if it would look like a revisit."""
+    """The content type that the server declares; `unk` if it is missing or invalid, or if it would look like a
+    revisit."""
     said = re.split("[; ]", content_type, maxsplit=1)[0]
     return said if _MEDIA_TYPE.fullmatch(said) and said != REVISIT else "unk"
 
 
 def recorded(data: bytes, filename: str, offset: int) -> tuple[str, Capture | None] | None:
-    """The type of the record that these bytes of a file are, and its capture if it is a response or a revisit; None if
-    they are not a whole record.
+    """The type of the record in these bytes of a file, and its capture if it is a response or a revisit; None if they
+    are not a whole record.
     """
     record = record_of(data)
     if record is None:
@@ -194,7 +195,7 @@ def _same_key(folder: Path, url: str, with_open: bool) -> list[Capture]:
     lines: set[bytes] = set()
     for path in list_files(folder, CLOSED):
         lines.update(_bisect(path, key))
-    # Open indexes come after the sorted ones: one that is closed meanwhile is seen twice, and never missed.
+    # Open indexes come after the sorted ones: one that is closed meanwhile is seen twice, but never missed.
     for path in list_files(folder, "*" + OPEN) if with_open else ():
         try:
             lines.update(

@@ -5,10 +5,10 @@ The payload is the decoded body. Content-Encoding, Transfer-Encoding and the ori
 not read is marked as truncated. A revisit has the profile identical-payload-digest or, after a 304,
 server-not-modified.
 
-Whatever is written here can be read here. The head of an HTTP response is as long as the fetcher accepts, and the
-reader has no limit of its own (fastwarc reads no head of more than some 31 KiB, so it only writes). Line ends within a
-head become single ones: the first empty line of a record is the end of its head, whatever the server sent. The head of
-the record itself, with its URL, has at most HEAD_BYTES.
+Every record that this module writes, it can read. The head of an HTTP response may be as long as the fetcher accepts,
+and the reader has no limit of its own (fastwarc reads no head of more than some 31 KiB, so it only writes). Line ends
+within a head become single ones: so the first empty line of a record is always the end of its head. The
+head of the record itself, with its URL, has at most HEAD_BYTES.
 """
 
 import io
@@ -106,12 +106,12 @@ def record_of(data: bytes) -> tuple[dict[str, str], bytes] | None:
 
 
 def header_of(content: bytes, name: str) -> str:
-    """A header of the HTTP response that the content of a record is; empty if it has none."""
+    """A header of the HTTP response in the content of a record; empty if it is missing."""
     return _fields(content.partition(_END)[0]).get(name, "")
 
 
 class RecordFacts(NamedTuple):
-    """What the first HEAD_BYTES of a record say of it."""
+    """The facts in the first HEAD_BYTES of a record."""
 
     type: str
     url: str

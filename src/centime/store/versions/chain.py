@@ -1,7 +1,7 @@
 """Versions of a document as a chain: a key frame, then each version compressed with the one before it as a prefix.
 
-Versions are bytes, so nothing of them is lost; deltas of trees are derived. A key frame begins every KEY_EVERY
-versions, so a version is restored from at most that many frames. Zstandard with a prefix finds what both have in common
+Versions are bytes, so they are stored without loss; deltas of trees are derived. A key frame begins every KEY_EVERY
+versions, so a version is restored from at most that many frames. Zstandard with a prefix finds common parts of both
 over any distance; the window covers both, so memory is a small multiple of the two. A key frame of a small page may be
 compressed with a dictionary that is trained on pages of the same crawl (`dictionary.py`); its head has the number of
 that dictionary.
@@ -26,12 +26,12 @@ LEVEL = 3  # of compression; 9 takes three times as long for 8 % less
 LEAST_PREFIX = 8  # bytes
 LEAST_WINDOW, MOST_WINDOW = 10, 27  # logarithms of the bytes in which repetitions are found
 _WIDE = {int(zstd.DecompressionParameter.window_log_max): MOST_WINDOW + 1}
-_ALONE = zstd.ZstdCompressor(level=LEVEL)  # used again for every key frame: its tables take a fifth of the time
+_ALONE = zstd.ZstdCompressor(level=LEVEL)  # shared by all key frames: making its tables takes a fifth of the time
 
 
 class Dictionary:
-    """What pages of a crawl have in common; `number` is that which frames name it by. It is used for pages of up to
-    `longest` bytes.
+    """Common parts of the pages of a crawl; frames refer to it by `number`. It is used for pages of up to `longest`
+    bytes.
     """
 
     def __init__(self, content: bytes, longest: int) -> None:
@@ -88,7 +88,7 @@ def _reader(frame: bytes, before: bytes | None, size: int, dictionaries: Diction
         return zstd.ZstdDecompressor(zstd_dict=zstd.ZstdDict(before, is_raw=True).as_prefix, options=_WIDE)
     if dictionaries is not None and (number := zstd.get_frame_info(frame).dictionary_id):
         return zstd.ZstdDecompressor(zstd_dict=dictionaries(number).loaded.as_digested_dict)
-    # a window of up to MOST_WINDOW is allowed without asking, which is quicker
+    # always allows a window of up to MOST_WINDOW, which is quicker than a check
     return zstd.ZstdDecompressor(options=_WIDE) if size > 1 << MOST_WINDOW else zstd.ZstdDecompressor()
 
 

@@ -1,14 +1,14 @@
-"""What has changed in the versions of a crawl since a copy elsewhere was made the same, and the copy itself.
+"""The changes of the versions of a crawl since a copy elsewhere was up to date, and the copy itself.
 
     changed       one row for each change: of a version, or of the row of a page (number 0), in their order
-    change_log    one row: the identity of this log, and up to where it was forgotten
-    copied        in the copy, one row: how far it has come
+    change_log    one row: the identity of this log, and up to where it was dropped
+    copied        in the copy, one row: its position in the log
 
-Triggers write the log in the transaction of the change, whoever makes it: fetchers, `centime prune`, `centime repair`.
-A part for the copy has rows as they are now, not as they were, and the dictionaries that were not sent since the copy
-was last found. It has all changes that were logged by then, so the copy is whole after each part. If there are too
-many of them, or no log that begins where the copy ends, pages are sent with all their versions, one after the other,
-and what has changed meanwhile follows.
+Triggers write the log in the transaction of the change, whichever process makes it: fetchers, `centime prune`, `centime
+repair`. A part for the copy has the present rows, not those at the time of the change, and the dictionaries that were
+not sent since the copy was last found. It has all changes that were logged so far, so the copy is consistent after each
+part. If there are too many of them, or no log that begins where the copy ends, pages are sent with all their versions,
+one after the other, followed by the changes made meanwhile.
 
 Trap: SQLite must not be used in a child that was forked while a connection was open, so connections of a log are closed
 before any fork.
@@ -67,7 +67,7 @@ VersionRow = tuple[int, int, float, float | None, bytes, int, int, str, int, byt
 class VersionRows(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     """A part for a copy."""
 
-    fresh: bool = False  # the copy begins anew
+    fresh: bool = False  # the copy starts over
     replaced: list[int] = []  # pages of which all rows are here
     pages: list[PageRow] = []
     versions: list[VersionRow] = []
@@ -88,7 +88,7 @@ os.register_at_fork(before=_close_all)
 
 
 class ChangeLog:
-    """The log of a folder of versions, begun if there is none."""
+    """The log of a folder of versions, created if there is none."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -127,7 +127,7 @@ class ChangeLog:
             self._connection = None
 
     def begin(self, has: Position | None) -> Position:
-        """Where to go on for a copy that has come so far: there, or at the beginning."""
+        """Where to continue for a copy at this position: there, or at the beginning."""
         self._sent.clear()
         with self._reading() as database:
             ((identity, forgotten),) = database.execute("SELECT * FROM change_log").fetchall()
@@ -137,7 +137,7 @@ class ChangeLog:
         return Position(identity, BEGINNING, newest)
 
     def part(self, at: Position) -> VersionRows | None:
-        """The next part for a copy that has come so far; None if it has all."""
+        """The next part for a copy at this position; None if it is up to date."""
         with self._reading() as database:
             found = self._rows(database, at)
             return None if found is None else _with_dictionaries(database, found, self._sent)
@@ -158,7 +158,7 @@ class ChangeLog:
         return _whole(database, ((row[1], at._replace(sequence=row[0])) for row in found[:MOST_ROWS]))
 
     def forget(self, position: Position) -> None:
-        """Forgets what a copy has stored of the log."""
+        """Drops the part of the log that a copy has stored."""
         with naming_trouble(self._folder / FILE, writing=True), transaction(self._database):
             self._database.execute("DELETE FROM changed WHERE sequence <= ?", (position.sequence,))
             self._database.execute("UPDATE change_log SET forgotten = ?", (position.sequence,))
@@ -186,7 +186,8 @@ def _scanned(database: sqlite3.Connection, at: Position, scanned: int) -> Versio
 
 
 def _whole(database: sqlite3.Connection, wanted: Iterable[tuple[int, Position]]) -> VersionRows:
-    """The first of these pages with all their versions, as many as a part may have; with where the copy is then."""
+    """The first of these pages with all their versions, as many as a part may have; with the position of the copy after
+    them."""
     pages: list[PageRow] = []
     versions: list[VersionRow] = []
     replaced: dict[int, None] = {}
@@ -229,7 +230,7 @@ class VersionCopy:
         self._connection: sqlite3.Connection | None = None
 
     def position(self) -> Position | None:
-        """How far it has come; None if it was not begun."""
+        """Its position in the log; None if it was not begun."""
         if not (self._folder / FILE).exists():
             return None
         with closing(open_to_write(self._folder)) as database, naming_trouble(self._folder / FILE):
@@ -239,7 +240,7 @@ class VersionCopy:
             return Position(*found) if found else None
 
     def take(self, rows: VersionRows) -> None:
-        """Adds a part, all of it or nothing."""
+        """Adds a part atomically."""
         if rows.fresh:
             self.drop()
         if self._connection is None:
@@ -278,14 +279,15 @@ class VersionCopy:
 
 
 def last_seen(folder: Path) -> float:
-    """When a page of these versions was last seen, less what a fetch may take; 0 if there is none."""
+    """When a page of these versions was last seen, minus the time that a fetch may take; 0 if there is none."""
     with opened_to_read(folder) as database:
         ((seen,),) = [(None,)] if database is None else database.execute("SELECT max(seen) FROM document").fetchall()
     return 0.0 if seen is None else float(seen) - LONGEST_FETCH_SECONDS
 
 
 def seen_since(folder: Path, time: float) -> Iterator[VersionRows]:
-    """Pages with all their versions that were seen since a time, for a copy without a log: it keeps what is pruned."""
+    """Pages with all their versions that were seen since a time, for a copy without a log, which keeps pruned
+    versions."""
     nowhere = Position("", None, 0)
     sent: set[int] = set()
     with opened_to_read(folder) as database:
@@ -299,7 +301,7 @@ def seen_since(folder: Path, time: float) -> Iterator[VersionRows]:
 
 
 def end_log(folder: Path) -> None:
-    """Ends the log of a folder, if there is one: nobody keeps a copy any more."""
+    """Ends the log of a folder, if there is one: there is no copy any more."""
     if not (folder / FILE).exists():
         return
     with closing(open_to_write(folder)) as database, naming_trouble(folder / FILE, writing=True):

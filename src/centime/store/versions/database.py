@@ -4,7 +4,7 @@
     version     one row for each version: when it was first seen, and its frame (`chain.py`)
     crawl       one row: the identity of the crawl that opened it first; missing in files of older versions
     dictionary, dictionary_copy
-                what key frames of small pages are compressed with (`dictionary.py`); missing until there are some pages
+                for the key frames of small pages (`dictionary.py`); missing until there are some pages
 
 Versions are written in transactions, so a killed process leaves all of one or nothing; several fetchers write, and
 readers see a consistent state meanwhile (write-ahead log). After a power failure the last transactions may be missing.
@@ -27,7 +27,7 @@ from centime.files.listing import not_a_file
 from centime.model.errors import DamagedFile, FileGone, InUse, NewFormat, NoRoom
 
 FILE = "versions.sqlite"
-BESIDE = ("-wal", "-shm")  # what SQLite keeps beside it while it is open, and after a kill or the last reader
+BESIDE = ("-wal", "-shm")  # files of SQLite beside it while it is open, and after a kill or the last reader
 FORMAT = 2  # the newest one that is read; a file without dictionaries is of format 1
 OURS = 0x43744D65  # the application id, "CtMe"
 PAGE_BYTES = 8192  # of a new file: three frames of a KB would not fill 4096
@@ -69,12 +69,12 @@ class Database(sqlite3.Connection):
 
 @contextmanager
 def naming_trouble(path: Path, *, writing: bool = False) -> Iterator[None]:
-    """Raises what SQLite says about a file as an exception of ours that names the file. What keeps a crawl from writing
-    (a quota, `ulimit -f`, a disk that has become read-only) is NoRoom, which ends it.
+    """Turns errors of SQLite about a file into exceptions of ours that name the file. Obstacles to writing (a quota,
+    `ulimit -f`, a disk that has become read-only) become NoRoom, which ends the crawl.
     """
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError) as trouble:  # SQLite quotes what is damaged
+    except (sqlite3.Error, UnicodeDecodeError) as trouble:  # SQLite quotes damaged text
         code = getattr(trouble, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_READONLY_DBMOVED:
             raise FileGone(f"{path}: this file was moved or deleted while the crawl wrote to it") from trouble
@@ -144,7 +144,7 @@ def opened_to_read(folder: Path) -> Iterator[Database | None]:
 @contextmanager
 def keeping_open() -> Iterator[None]:
     """Lets `opened_to_read` keep its databases open until the block ends, in this thread: for reading many versions.
-    A database that was replaced meanwhile is opened anew.
+    A database that was replaced meanwhile is opened again.
     """
     kept: dict[str, _Kept] = {}
     _keeping.kept = kept
@@ -194,14 +194,14 @@ def _kept_open(kept: dict[str, _Kept], folder: Path) -> Database:
 
 
 def _connect_to_read(path: Path) -> Database:
-    # In a folder where nobody may write, SQLite can open a database only if it is told that nobody does.
+    # In a folder without permission to write, SQLite opens a database only with the promise that no process writes.
     alone = not os.access(path.parent, os.W_OK) and not path.with_name(path.name + BESIDE[0]).exists()
     place = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     return sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None, factory=Database)
 
 
 def must_be_ours(database: sqlite3.Connection, path: Path) -> None:
-    """DamagedFile or NewFormat if a database is not one of versions, or a newer one."""
+    """Raises DamagedFile or NewFormat if a database is not one of versions, or is a newer one."""
     (identity,) = database.execute("PRAGMA application_id").fetchone()
     (number,) = database.execute("PRAGMA user_version").fetchone()
     if identity != OURS:
@@ -211,7 +211,7 @@ def must_be_ours(database: sqlite3.Connection, path: Path) -> None:
 
 
 def belong_to(folder: Path, identity: int) -> None:
-    """Creates the database of a folder if it is missing, and notes whose it is if nobody has."""
+    """Creates the database of a folder if it is missing, and records its crawl unless that is done."""
     with closing(open_to_write(folder)) as database, naming_trouble(folder / FILE, writing=True):
         if owner_of(database) is None:
             with transaction(database):

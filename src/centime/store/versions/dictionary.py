@@ -1,4 +1,4 @@
-"""The dictionaries of a database of versions: what small pages of a crawl have in common, such as their template.
+"""The dictionaries of a database of versions: common parts of the small pages of a crawl, such as their template.
 
 A key frame of a small page that is compressed with a dictionary takes half to two thirds of the room, in no more time
 (docs/decisions/trees-and-chains.md). Pages beyond SHORT bytes take up to twice the time, so a dictionary is used for
@@ -27,7 +27,7 @@ from centime.store.versions.database import FORMAT, Database, transaction
 
 FIRST_AFTER, AGAIN = 500, 16  # versions until the first one is trained, and how many times as many until the next
 SAMPLES, LONGEST_SAMPLE, MOST_SAMPLED = 300, 1 << 16, 3 << 20  # pages, bytes of each, and of all
-HELD_OUT = 6  # one of so many samples is not trained on, and shows what is gained
+HELD_OUT = 6  # one in this many samples is not trained on, to measure the gain
 SIZE = 1 << 16  # bytes
 SHORT, LONG = 1 << 14, 1 << 18  # bytes of pages
 WORTH = 0.75  # a dictionary is used for pages beyond SHORT if they take at most this share of their room with it
@@ -37,7 +37,7 @@ _TABLE = "(id INTEGER PRIMARY KEY, after INTEGER NOT NULL, longest INTEGER NOT N
 
 
 def newest_dictionary(database: Database, after: int = 0) -> Dictionary | None:
-    """The newest dictionary that was trained on at least `after` versions; None if there is none that is whole."""
+    """The newest dictionary that was trained on at least `after` versions; None if no whole one exists."""
     for trained_after, number in sorted(_listed(database), reverse=True):
         if trained_after >= after:
             with suppress(DamagedFile):
@@ -46,7 +46,7 @@ def newest_dictionary(database: Database, after: int = 0) -> Dictionary | None:
 
 
 def _listed(database: sqlite3.Connection) -> set[tuple[int, int]]:
-    """After how many versions each dictionary was trained, and its number: whatever one of the tables knows."""
+    """After how many versions each dictionary was trained, and its number, from either of the two tables."""
     found: set[tuple[int, int]] = set()
     for (table,) in database.execute("SELECT name FROM sqlite_schema WHERE name IN (?, ?)", TABLES).fetchall():
         with suppress(sqlite3.Error):
@@ -74,12 +74,12 @@ def dictionary_in(database: Database, number: int) -> Dictionary:
 
 
 def lost_dictionary(number: int) -> DamagedFile:
-    """What is raised if no copy of a dictionary is whole."""
+    """The exception to raise if no copy of a dictionary is whole."""
     return DamagedFile(f"the dictionary {number}, which it needs, is lost")
 
 
 def _copies(database: sqlite3.Connection, number: int) -> Iterator[tuple[bytes, int] | None]:
-    """The content of each copy, and for pages of how many bytes it is used; None if it is damaged or missing."""
+    """The content of each copy, and the longest page that it is used for; None if it is damaged or missing."""
     for table in TABLES:
         whole = None
         with suppress(sqlite3.Error):
@@ -89,7 +89,7 @@ def _copies(database: sqlite3.Connection, number: int) -> Iterator[tuple[bytes, 
 
 
 def whole_copy(digest: Any, content: Any, longest: Any) -> tuple[bytes, int] | None:
-    """The content of a copy, and for pages of how many bytes it is used; None if it is damaged."""
+    """The content of a copy, and the longest page that it is used for; None if it is damaged."""
     if isinstance(content, bytes) and isinstance(longest, int) and _digest(content, longest) == digest:
         return content, longest
     return None
@@ -108,7 +108,7 @@ def troubles_in(database: sqlite3.Connection) -> Iterator[str]:
 
 
 def trained(bodies: Iterable[bytes]) -> Dictionary | None:
-    """A dictionary of what bodies have in common; None if that is too little."""
+    """A dictionary of the common parts of bodies; None if they have too little in common."""
     samples: list[bytes] = []
     size = 0
     for body in bodies:
@@ -130,7 +130,7 @@ DictionaryRow = tuple[int, int, int, bytes, bytes]
 
 
 def dictionary_rows(database: sqlite3.Connection, known: set[int]) -> list[DictionaryRow]:
-    """The dictionaries that are whole and not yet known, as a copy of the database stores them."""
+    """The whole dictionaries that a copy of the database does not have yet, as rows."""
     rows: list[DictionaryRow] = []
     for after, number in sorted(_listed(database)):
         if number in known:

@@ -2,11 +2,11 @@
 
     page    its kind, first free block, number of cells, begin of the cells, fragments; the last child, if it is no
             leaf; then where each cell is
-    cell    a child, if it is no leaf; bytes of its record, rowid, record; what does not fit goes on in a chain of
+    cell    a child, if it is no leaf; bytes of its record, rowid, record; the rest of a long record is in a chain of
             overflow pages. An index has no rowids, and a branch of a table has no records.
     record  bytes of its header, the kind of each column, the columns
 
-See https://www.sqlite.org/fileformat2.html. Functions raise Unreadable for bytes that are none of these.
+See https://www.sqlite.org/fileformat2.html. Functions raise Unreadable for other bytes.
 """
 
 import struct
@@ -75,7 +75,7 @@ def fills(page: bytes, kind: int) -> bool:
 
 
 def _pointers(kind: int) -> int:
-    """Where a page says where its cells are."""
+    """The place of the pointers to the cells of a page."""
     return _HEAD.size + 4 * (kind in (BRANCH, INDEX_BRANCH))
 
 

@@ -1,14 +1,14 @@
 """The rows of a damaged file of versions, read from the leaves of its trees alone.
 
 SQLite reads a table from the first page (the head and the schema) down to its leaves, so one damaged byte of the head
-hides all rows. But every leaf says itself which rows it has (`leaf.py`). So a repair reads all leaves, wherever they
+hides all rows. But every leaf describes its own rows (`leaf.py`). So a repair reads all leaves, wherever they
 are in the file, and needs neither the head nor the pages between.
 
 The pointer map, one page before each MAPPED pages, says what each of them is. Rows of free pages were deleted, and stay
-so. An overflow page is never taken for a leaf: it holds what the web sent, which may look like rows of a database.
+so. An overflow page is never taken for a leaf: it holds content of the web, which may look like rows of a database.
 
-Guarantee: whatever the bytes, this ends, and takes memory in proportion to the rows. It does not prove that a row is
-right: digests do (`walk.py`).
+Guarantee: for any bytes, this terminates, with memory in proportion to the rows. It does not prove that a row is right:
+digests do (`walk.py`).
 
 Trap: SQLite stores a REAL that is a whole number as an integer.
 """
@@ -41,7 +41,7 @@ from centime.store.versions.walk import Page, Row
 
 MAPPED = PAGE_BYTES // 5
 LOCKED = (1 << 30) // PAGE_BYTES + 1  # the page that SQLite never uses
-ROOT, FREE, OVERFLOW, OVERFLOW_NEXT, CHILD = range(1, 6)  # what a pointer map says
+ROOT, FREE, OVERFLOW, OVERFLOW_NEXT, CHILD = range(1, 6)  # values of a pointer map
 _INDEX = (INDEX_BRANCH, INDEX_LEAF)
 _BRANCHES = (BRANCH, *_INDEX)  # and other pages of trees that have no rows
 _UNTIL_STEPS = Row._fields.index("steps") + 1
@@ -59,8 +59,8 @@ class Place(NamedTuple):
 
 
 class Leaves:
-    """What the leaves of a file have: `pages` by their ids, `versions` by page and number. `unread` is 0 if it is sure
-    that there were no other rows.
+    """The rows in the leaves of a file: `pages` by their ids, `versions` by page and number. `unread` is 0 if there
+    were certainly no other rows.
     """
 
     def __init__(self, handle: int, path: Path) -> None:
@@ -146,7 +146,7 @@ class Leaves:
             self.pages[page.id] = max(known, page, key=lambda one: one.newest if isinstance(one.newest, int) else 0)
 
     def _record(self, page: bytes, at: int) -> bytes:
-        """A record, with what is in overflow pages."""
+        """A record, including its overflow pages."""
         cell = cell_at(page, at)
         left, end = cell.size - cell.local, cell.begin + cell.local
         if left > self._size:

@@ -14,7 +14,7 @@ from centime.store.versions.stored import LEAST_ID, MANY, document_id, restored
 
 @dataclass(slots=True)
 class Pruned:
-    """What was removed, or would be."""
+    """The versions that were removed, or would be."""
 
     pages: int = 0
     versions: int = 0
@@ -69,7 +69,7 @@ def prune_all(
     *,
     dry_run: bool = False,
 ) -> Pruned:
-    """Removes all versions that no rule keeps, and gives their room back to the disk."""
+    """Removes all versions that no rule keeps, and shrinks the file."""
     pruned = Pruned()
     if not (folder / FILE).is_file():
         return pruned

@@ -1,18 +1,18 @@
 """How many versions of a page are kept.
 
-A rule says at least what is kept: so many of the newest versions, or every version that the page had within a time. The
-newest version is always kept.
+A rule says what is kept at least: a number of the newest versions, or every version that the page had within a time.
+The newest version is always kept.
 """
 
 from dataclasses import dataclass
 
-SLACK = 4  # a quarter more versions than promised may be there, so that pruning is not the work of every new version
+SLACK = 4  # up to a quarter more versions may be there, so that not every new version causes pruning
 MOST_SLACK = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What is kept of a page: the newest `most` versions, or those of the last `seconds`; everything without both."""
+    """The versions of a page that are kept: the newest `most`, or those of the last `seconds`; all without both."""
 
     most: int | None = None
     seconds: float | None = None
@@ -33,7 +33,7 @@ class Retention:
         return 1
 
     def slack(self) -> int:
-        """How many versions too many there may be before some are removed."""
+        """The number of surplus versions before some are removed."""
         return 1 if self.most is None else min(max(1, self.most // SLACK), MOST_SLACK)
 
 

@@ -1,4 +1,4 @@
-"""Versions as they are stored: which there are of a page, and their bodies."""
+"""Stored versions: the list of those of a page, and their bodies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

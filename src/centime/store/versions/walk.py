@@ -1,4 +1,4 @@
-"""All versions one after the other, whatever state they are in: for those who check, repair or copy them."""
+"""All versions one after the other, whatever state they are in: for checks, repairs and copies."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ def _walked(row: Row, before: Walked | None, dictionaries: Dictionaries) -> Walk
 
 
 def _strange(row: Row) -> str:
-    """Why a row is none of ours; SQLite lets every column hold anything."""
+    """Why a row cannot be ours; SQLite lets every column hold any type."""
     kinds: tuple[Any, ...] = (int, int, float, (float, type(None)), bytes, int, int, str, int, bytes)
     if not all(isinstance(value, kind) for value, kind in zip(row, kinds, strict=True)):
         return f"version {row.number!r}: its facts are damaged"
@@ -99,7 +99,7 @@ def _strange(row: Row) -> str:
 
 
 def page_trouble(page: Page, newest: Row | None) -> str:
-    """What is wrong with what a page says of itself, or ""."""
+    """What is wrong with the row of a page, or ""."""
     if not (isinstance(page.url, str) and document_id(page.url) == page.id):
         return f"the URL of page {page.id} is damaged"
     if newest is None:

@@ -1,7 +1,7 @@
 """Keeps the bodies that a fetcher reads as versions of their pages.
 
-A transaction takes longer than all other work on a small page. So a fetcher gathers what it keeps, and writes it at
-once before it says that the pages were read (`flush`).
+A transaction takes longer than all other work on a small page. So a fetcher gathers bodies, and writes them all at once
+before it reports that the pages were read (`flush`).
 """
 
 import os
@@ -37,7 +37,7 @@ _SEEN = "UPDATE document SET seen = ? WHERE id = ? AND seen < ?"
 
 @dataclass(slots=True)
 class _Gathered:
-    """A version that is to be written: what was known of its page, and its frame."""
+    """A version to write: the known facts of its page, and its frame."""
 
     response: Response
     digest: bytes
@@ -50,7 +50,7 @@ class _Gathered:
 
 class VersionWriter:
     """Writes to the versions of a crawl; other processes may write to them as well. A writer that `gathers` writes when
-    it is told to.
+    `flush` is called.
     """
 
     def __init__(
@@ -77,7 +77,8 @@ class VersionWriter:
             self._dictionary = newest_dictionary(self._database)
 
     def holds(self, url: str, digest: bytes) -> bool:
-        """Whether the newest version of a page has this digest: only then "not changed since" is an answer."""
+        """Whether the newest version of a page has this digest: only then may a request be conditional ("not changed
+        since")."""
         document = document_id(url)
         if (waits := self._gathered.get(document)) is not None:
             return waits.digest == digest
@@ -139,7 +140,7 @@ class VersionWriter:
         url, time = response.url, response.asked_at
         newest, seen, steps, frame = one.newest, one.seen, one.steps, one.frame
         if self._known(document)[0] != newest or self._steps(document, newest) != one.steps_before:
-            newest, _, seen = self._known(document)  # somebody has pruned meanwhile, or written
+            newest, _, seen = self._known(document)  # another process may have pruned or written meanwhile
             steps, frame = self._frame(url, newest, self._steps(document, newest), response.body)
         database.execute(
             "INSERT INTO document VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
@@ -158,7 +159,7 @@ class VersionWriter:
         return place
 
     def _train(self, count: int) -> None:
-        """Takes the dictionary that is trained on so many versions, or trains it if no other process has."""
+        """Takes the dictionary that is trained on this many versions, or trains it if no other process has."""
         after = self._train_after
         while self._train_after <= count:
             after, self._train_after = self._train_after, self._train_after * AGAIN
@@ -168,7 +169,7 @@ class VersionWriter:
         self._dictionary = found or self._dictionary
 
     def _samples(self) -> Iterator[bytes]:
-        """The newest versions of some pages; in the order of their numbers, which are hashes, they are any pages."""
+        """The newest versions of some pages; the order of their numbers, which are hashes, is random."""
         found = self._database.execute("SELECT url, newest FROM document ORDER BY id LIMIT ?", (SAMPLES,))
         for url, newest in found.fetchall():
             with suppress(DamagedFile, UnknownPage):
@@ -188,7 +189,7 @@ class VersionWriter:
     def _frame(self, url: str, newest: int, steps: int, body: bytes) -> tuple[int, bytes]:
         """How many steps the next version of a page is from its key frame, and its frame."""
         if steps + 1 < KEY_EVERY:
-            with suppress(DamagedFile, UnknownPage):  # what is damaged stays so, and the chain begins anew
+            with suppress(DamagedFile, UnknownPage):  # a damaged version stays damaged, and a new chain begins
                 return steps + 1, packed(body, restored(self._database, self.folder, url, newest))
         return 0, packed(body, None, self._dictionary)
 
@@ -205,7 +206,7 @@ class VersionWriter:
         return ""
 
     def _write_back(self) -> None:
-        """Copies what the open connection still sees into a new file."""
+        """Copies the content that the open connection still sees into a new file."""
         for path in (self.path, *(self.path.with_name(FILE + ending) for ending in BESIDE)):
             with suppress(FileNotFoundError):
                 path.rename(path.with_name(path.name + OTHER))
@@ -219,7 +220,7 @@ class VersionWriter:
         self._handle = os.open(self.path, os.O_RDONLY)
 
     def close(self) -> None:
-        """Ends writing; the last process that does so completes the file."""
+        """Closes the database; the last process to do so completes the file."""
         if self._handle >= 0:
             try:
                 self.write_back()
