@@ -3,7 +3,7 @@
     lease -> fetch -> parse -> make links canonical -> keep those in scope -> visit
 
 Before it, `shard/queueing.py` leased the page because it was the best page of a host ready to fetch. After it,
-`shard/filing.py` records the visit and pays its links. ("The way of one page" in ARCHITECTURE.md shows all steps.)
+`shard/filing.py` records the visit and pays its links. ("The path of one page" in ARCHITECTURE.md shows all steps.)
 
 This code waits only for the network, and no content of the web makes it raise an exception.
 """
