@@ -1,7 +1,7 @@
-"""The exact URL of a file: what a browser sends for it, and what an archive of it is asked for.
+"""The exact URL of a file, as a browser requests it, from the site or from an archive.
 
-Unlike the canonical form of a page, nothing is removed that the server sees: parameters, empty queries and
-percent-encoding stay as they are written. Only the rules of WHATWG apply, and fragment, user name and password go.
+Unlike in the canonical form of a page, everything that the server sees is kept: parameters, empty queries and
+percent-encoding stay as written. Only the rules of WHATWG apply, and fragment, user name and password are removed.
 """
 
 import ada_url

@@ -31,7 +31,7 @@ class Feed:
     updated: float = 0.0
     ttl_seconds: float = 0.0  # how long the feed stays valid; 0 if missing
     address: str = ""  # the feed's own URL (rel="self"), as written
-    hubs: tuple[str, ...] = ()  # where one subscribes to its changes (rel="hub"), as written
+    hubs: tuple[str, ...] = ()  # URLs to subscribe to its changes (rel="hub"), as written
     trouble: str = ""
 
 
@@ -74,7 +74,7 @@ def _link(record: Record) -> str:
 
 
 def _related(channel: Record, relation: str) -> Iterator[str]:
-    """The links of a feed with a relation: `self` is the feed, `hub` one that tells of its changes."""
+    """The links of a feed with a relation: `self` is the feed, `hub` a server that announces its changes."""
     for name, _, attributes, _ in channel.fields:
         if name == "link" and relation in attributes.get("rel", "").split() and attributes.get("href", "").strip():
             yield attributes["href"].strip()

@@ -1,10 +1,9 @@
 """Streams records out of an XML document: the entries of a sitemap or a feed, each with its fields.
 
 Memory is bounded: no tree is built, a field keeps LONGEST_FIELD characters, a record keeps MOST_FIELDS fields, all of
-them keep MOST_FIELDS_IN_ALL, and the reader stops after the number of records that the caller asked for; `trouble` says
-what was left out. The document type is hidden from the parser, so no
-entity is ever expanded. A broken document yields the complete records, and the complete
-fields of the records whose end is missing.
+them keep MOST_FIELDS_IN_ALL, and the reader stops after the number of records that the caller requested; `trouble` says
+what was left out. The document type is hidden from the parser, so no entity is ever expanded. A broken document yields
+the complete records, and the complete fields of the records whose end is missing.
 
 Trap: libxml2 must get all of a document at once. When it is fed piece by piece, it looks for the end of every tag in
 advance, and tags without end take quadratic time.
@@ -112,7 +111,7 @@ def _read(text: bytes, names: frozenset[str], most: int) -> tuple[Records, bool]
 
 
 class _Enough(Exception):
-    """There are as many records as the caller asked for; it ends the parser and never leaves this module."""
+    """There are as many records as requested; it ends the parser and never leaves this module."""
 
 
 class _Reader:
@@ -130,7 +129,7 @@ class _Reader:
         self._attributes: dict[str, str] = {}
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handles the beginning of an element."""
         name = tag.rpartition("}")[2]
         if not self.found.root:
             self.found.root = name
@@ -152,7 +151,7 @@ class _Reader:
             self._length += len(data)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """Handles the end of an element."""
         record = self._open
         if record is not None and self._depth == 0:
             self.found.records.append(record)
@@ -170,10 +169,10 @@ class _Reader:
         self._text, self._length, self._attributes = [], 0, {}
 
     def close(self) -> None:
-        """The document ends."""
+        """Handles the end of the document."""
 
     def finish(self) -> None:
-        """Keeps the fields of an entry that has no end, as far as they are complete."""
+        """Keeps the complete fields of an entry that has no end."""
         if self._open is not None and self._open.fields and len(self.found.records) < self._most:
             self.found.records.append(self._open)
         self._open = None

@@ -26,7 +26,7 @@ class Reason(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name that people give and see."""
+        """The name of the reason for people."""
         return self.name.lower().replace("_", "-")
 
 
@@ -46,4 +46,4 @@ OPTIONS = {
     Reason.ROBOTS: "no option: its host disallows it",
     Reason.REDIRECTS: "give it as a seed",
 }
-"""What a person changes to let in URLs that were refused for a reason."""
+"""The setting that admits URLs that were refused for a reason."""

@@ -11,7 +11,7 @@ The kind of a scope says how far it reaches from the seeds:
 
 In addition, the suffix of the path must not be refused (`discover/suffixes.py` lists those that are by default), the
 URL must not be too long, an include pattern (if there is one) must match somewhere in the canonical URL, and no exclude
-pattern may match. Seeds ignore all of this, because a person asked for them.
+pattern may match. Seeds are exempt from all of this, because a person gave them.
 """
 
 from collections.abc import Iterable

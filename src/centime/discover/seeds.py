@@ -2,7 +2,7 @@
 
 - `sitemap:URL` is a sitemap, which is fetched first.
 - A word that contains `://` is a URL; it must be http or https.
-- A word that names a file stands for the words in this file, one per line. Empty lines are skipped, and so is a comment
+- A word that names a file means the words in this file, one per line. Empty lines are skipped, and so is a comment
   from a `#` at the beginning of a line or after white space. A `#` inside a word belongs to the word.
 - Any other word is a host with or without a path: `example.org` is `https://example.org/`, and `http://example.org/`
   if nothing answers there.
@@ -31,10 +31,10 @@ class Seeds:
 
     urls: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
-    guessed: frozenset[str] = frozenset()  # those of both whose scheme nobody gave
+    guessed: frozenset[str] = frozenset()  # those of both that were given without a scheme
 
 
-# A word that ends like this names a file, so it is refused if the file is missing.
+# A word with such an ending names a file, so it is refused if the file is missing.
 FILE_ENDINGS = (".txt", ".csv", ".tsv", ".lst", ".list", ".urls", ".toml", ".json")
 
 
@@ -44,7 +44,7 @@ def without_comment(line: str) -> str:
 
 
 def read_seeds(words: Sequence[str]) -> Seeds:
-    """The seeds that these words stand for; BadInput names a word that cannot be a seed."""
+    """The seeds of these words; BadInput names a word that cannot be a seed."""
     urls: dict[str, bool] = {}  # whether the scheme is guessed
     sitemaps: dict[str, bool] = {}
     for word in words:
@@ -58,7 +58,7 @@ def read_seeds(words: Sequence[str]) -> Seeds:
 
 
 def must_fit(seeds: Iterable[str]) -> None:
-    """BadInput if a crawl cannot have all of these seeds, those of earlier runs among them."""
+    """Raises BadInput if a crawl cannot have all of these seeds, including those of earlier runs."""
     size = sum(len(url) + len('"",') for url in seeds)
     if size > MOST_BYTES:
         raise BadInput(
@@ -68,7 +68,7 @@ def must_fit(seeds: Iterable[str]) -> None:
 
 
 def _take(word: str, where: str, urls: dict[str, bool], sitemaps: dict[str, bool]) -> None:
-    """Adds the seed that one word stands for."""
+    """Adds the seed of one word."""
     into, address = (sitemaps, word.removeprefix("sitemap:")) if word.startswith("sitemap:") else (urls, word)
     url = canonical(address if "://" in address else f"https://{address}")
     if not address or url is None or not _names_a_host(address, url):

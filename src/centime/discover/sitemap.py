@@ -1,11 +1,11 @@
-"""Sitemaps: the pages that a site lists itself.
+"""Sitemaps: lists of pages that a site publishes.
 
 The reader takes `urlset` and `sitemapindex` in XML, with the news extension, and plain text with one URL per line, each
-of them plain or gzipped. What an entry calls an alternate of its page, in another language or for other devices
-(`xhtml:link`), is an entry too, behind all others, unless it is one already. The protocol's own limits apply: 50 MiB
-unpacked, and 50 000 entries; as many alternates may follow. A broken sitemap yields
-every entry whose URL is complete, also where it breaks off, and `trouble` says what is wrong. URLs are returned as
-written: the caller makes them canonical, and decides whether this sitemap may list them.
+of them plain or gzipped. An alternate of a page, in another language or for other devices (`xhtml:link`), becomes an
+entry too, behind all others, unless it is one already. The protocol's own limits apply: 50 MiB unpacked, and 50 000
+entries; as many alternates may follow. A broken sitemap yields every entry whose URL is complete, even where the file
+ends early, and `trouble` says what is wrong. URLs are returned as written: the caller makes them canonical, and decides
+whether this sitemap may list them.
 """
 
 import re

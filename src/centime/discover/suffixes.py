@@ -2,7 +2,7 @@
 files and styles.
 
 A suffix with which the name of a page may end is not listed (`/wiki/Node.js`, `/wiki/Amazon.com`, `/wiki/X.ai`).
-To fetch a script now and then costs less than to miss a page; links of `<a>` seldom lead to one.
+Fetching a script now and then costs less than missing a page; links of `<a>` seldom lead to one.
 
 The suffix is the part after the last dot of the last segment of the path; the query does not count. HTML, XML, XHTML,
 DTD, RSS, RDF, XSL and plain text are fetched, and so is a path without a suffix or with a suffix that is not listed.

@@ -1,8 +1,8 @@
-"""Crawler traps: sites that generate new URLs for as long as somebody fetches them.
+"""Crawler traps: sites that generate new URLs as long as a crawler fetches them.
 
 `Traps.suspect` gives a canonical URL the shape that makes it suspicious. A shape alone proves nothing:
 `/en/en/en/about` may be a page. So the shard admits a few URLs of each shape, reads them, and refuses the rest only if
-what it read is evidence of a trap (`shard/limits/trap_evidence.py`). A URL is suspicious if it has
+these pages are evidence of a trap (`shard/limits/trap_evidence.py`). A URL is suspicious if it has
 
 - more than `most_segments` segments in its path;
 - a segment, or a run of up to five segments, `repeated_segments` times in a row (`/a/b/a/b/a/b`);
@@ -67,8 +67,8 @@ class Kind(IntEnum):
 
 
 class TrapRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes a URL suspicious, and what follows: nothing (`off`), it is refused (`shape`), or what was read of its
-    shape decides (`evidence`). None: there is no such rule.
+    """The rules by which a URL is suspicious, and the consequence: none (`off`), it is refused (`shape`), or pages of
+    its shape decide (`evidence`). None: there is no such rule.
     """
 
     mode: TrapMode = "evidence"
@@ -116,7 +116,7 @@ class Traps:
         return Suspicion(kind, _key(kind, f"{url[:start]}{place}"), phrase)
 
     def shorter(self, url: str) -> list[str]:
-        """Shorter forms of a suspicious URL, which have the same content if the rest of it means nothing: with fewer
+        """Shorter forms of a suspicious URL, which have the same content if the rest of it has no meaning: with fewer
         repetitions, without its session, without its query.
         """
         start = url.find("/", 8)
@@ -134,7 +134,7 @@ class Traps:
         return [url[:start] + before + repeated[1] * times + behind for times in (2, 1)]
 
     def _path(self, path: str) -> tuple[Kind, str, str] | None:
-        """What is suspicious about a path: the kind, the place that all URLs of its shape share, and why."""
+        """The suspicion about a path: the kind, the place that all URLs of its shape share, and why."""
         rules = self.rules
         depth = path.count("/")
         if rules.most_segments is not None and depth > rules.most_segments:

@@ -1,16 +1,16 @@
 """Leases of addresses, for fetchers of a crawl in partitions: hosts of several partitions may share an address, so a
-fetcher asks before it contacts one that has a delay.
+fetcher needs a lease before it contacts one that has a delay.
 
-Law: a lease lasts from `start` to `end`, and a request begins at t only if start <= t <= end - delay. Whoever has the
-address next begins at `end` at the earliest, so requests of both are at least a delay apart, whatever dies. Requests of
-one fetcher are kept apart by its own gate.
+Law: a lease lasts from `start` to `end`, and a request begins at t only if start <= t <= end - delay. The next holder
+of the address begins at `end` at the earliest, so requests of both are at least a delay apart, whichever process dies.
+Requests of one fetcher are kept apart by its own gate.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-PATIENCE_SECONDS = 5.0  # before a question without an answer is asked again
+PATIENCE_SECONDS = 5.0  # before a request without an answer is repeated
 MOST_LEASES = 4_096  # after which those that have ended are forgotten
 
 
@@ -22,7 +22,7 @@ class AddressLease(NamedTuple):
 
 
 class AddressLeases:
-    """The leases of one fetcher; `ask` asks for an address with its delay, and `grant` is called with the answer."""
+    """The leases of one fetcher; `ask` requests an address with its delay, and `grant` is called with the answer."""
 
     def __init__(self, clock: Callable[[], float], ask: Callable[[str, float], None]) -> None:
         self._clock = clock
@@ -38,7 +38,7 @@ class AddressLeases:
         return max(0.0, lease.start - now)
 
     def grant(self, leases: Mapping[str, AddressLease]) -> None:
-        """Takes the leases that were granted."""
+        """Stores the leases that were granted."""
         if len(self._leases) > MOST_LEASES:
             now = self._clock()
             self._leases = {address: lease for address, lease in self._leases.items() if lease.end > now}
@@ -60,5 +60,5 @@ class AddressLeases:
             try:
                 await asyncio.wait_for(answer.wait(), PATIENCE_SECONDS)
             except TimeoutError:
-                if self._answers.get(address) is answer:  # otherwise another task has asked again
+                if self._answers.get(address) is answer:  # otherwise another task has repeated the request
                     del self._answers[address]

@@ -1,4 +1,4 @@
-"""What the head of an answer means: its outcome, the target of a redirect, when to retry."""
+"""Interprets the head of an answer: its outcome, the target of a redirect, when to retry."""
 
 from collections.abc import Iterable
 from datetime import UTC
@@ -56,7 +56,7 @@ def target_of(url: str, location: str) -> str:
 
 
 def retry_after(value: str, *, date: str, now: float) -> float:
-    """The seconds that Retry-After asks for, 0 without it; a date counts from the server's Date if there is one."""
+    """The seconds of Retry-After, 0 without it; a date counts from the server's Date if there is one."""
     value = value.strip()
     if not value:
         return 0.0

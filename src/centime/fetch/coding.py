@@ -1,19 +1,19 @@
-"""Decodes content codings piece by piece: whatever comes, at most PIECE bytes are made at a time.
+"""Decodes content codings piece by piece: for any input, at most PIECE bytes are produced at a time.
 
 A bomb (a gigabyte of nothing in a few hundred bytes) costs one piece of memory, because the reader of the pieces stops
 when it has enough. Codings of codings ("gzip, br") are decoded one inside the other under the same bound, at most
 MOST_CODINGS deep.
 
-Servers lie: a body that is called gzip or zstd but does not start like it is taken as it is, and so is one called
-deflate or br that fails before it gave anything. A body that breaks later, or ends early, is a `BrokenCoding`. Bytes
-behind the end of a stream are ignored, as browsers do, unless they are another member of the same kind; more than
-MOST_MEMBERS are hostile, because empty ones cost time and give nothing. All this is the same however the network cuts
-the body.
+Servers lie: a body that is declared as gzip or zstd but does not start like it is taken unchanged, and so is one
+declared as deflate or br that fails before it has produced anything. A body that breaks later, or ends early, is a
+`BrokenCoding`. Bytes behind the end of a stream are ignored, as browsers do, unless they are another member of the same
+kind; more than MOST_MEMBERS are hostile, because empty ones cost time and produce nothing. The result does not depend
+on how the network divides the body.
 
-Traps: a call that meets an error loses what it could have given before it. brotli also calls bytes behind the end of a
-stream an error, and a stream that has failed answers nothing more; so a br body is held until its end, and read again
-if it fails. zstd wants no bytes for a stream that has ended; and it compares the length of a frame with its head only
-if it gets all of it at once, so it never does.
+Traps: a call that meets an error loses its output before the error. brotli also treats bytes behind the end of a stream
+as an error, and a failed stream returns nothing more; so a br body is held until its end, and read again if it fails.
+zstd accepts no bytes for a stream that has ended; and it compares the length of a frame with its head only if it gets
+all of it at once, so it never does.
 """
 
 import zlib
@@ -42,7 +42,7 @@ class Decoder(Protocol):
     """Decodes one coding."""
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """What the data gives, in pieces of bounded size."""
+        """The decoded data, in pieces of bounded size."""
 
     def finish(self) -> None:
         """Raises `BrokenCoding` if the stream is not complete."""
@@ -58,7 +58,7 @@ class _Deflated:
         self._stream: zlib._Decompress | None = None
         self._plain = False
         self._given = False
-        self._held: list[bytes] = []  # what came before the stream gave anything: it may not be coded at all
+        self._held: list[bytes] = []  # the input before any output: it may not be coded at all
         self._over = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
@@ -107,7 +107,7 @@ class _Deflated:
             raise BrokenCoding("the compressed body ends early")
 
     def _start(self, data: bytes) -> bool:
-        """Starts the stream that these bytes begin; returns whether they are enough to tell which it is."""
+        """Starts the stream that begins with these bytes; returns whether they are enough to recognise its kind."""
         if self._gzip:
             self._plain = data[:1] != b"\x1f"
             self._stream = zlib.decompressobj(31)
@@ -118,7 +118,7 @@ class _Deflated:
         return self._stream is not None
 
     def _gives(self, data: bytes) -> bool:
-        """Whether a stream that fails gives anything before."""
+        """Whether a stream that fails produces anything before."""
         stream, at = zlib.decompressobj(self._bits), 0
         for step in (4096, 64, 1):
             while at < len(data):
@@ -138,7 +138,7 @@ class _Brotli:
         self._plain = False
         self._over = False
         self._given = 0  # bytes
-        self._held: list[bytes] = []  # what came so far
+        self._held: list[bytes] = []  # the input so far
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         if self._plain:
@@ -160,7 +160,7 @@ class _Brotli:
             raise BrokenCoding("the compressed body ends early")
 
     def _read_again(self, error: brotli.error) -> Iterator[bytes]:
-        """What a stream that has failed gives up to its end; the body itself if it is no such stream."""
+        """The output of a failed stream up to its end; the body itself if it is not such a stream."""
         data = b"".join(self._held)
         stream = brotli.Decompressor()
         skipped = self._given
@@ -178,14 +178,14 @@ class _Brotli:
 
 
 def _drained(stream: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
-    """What a stream gives for some more data."""
+    """The output of a stream for some more data."""
     while piece := stream.process(data, output_buffer_limit=PIECE):
         yield piece
         data = b""
 
 
 def _sound(data: bytes) -> int:
-    """How many bytes a brotli stream takes before it ends or fails."""
+    """The number of bytes that a brotli stream accepts before it ends or fails."""
     sound = 0
     for step in (4096, 64, 1):
         stream = brotli.Decompressor()

@@ -2,11 +2,11 @@
 
 llhttp (by httptools) reads heads and chunks. It is as lenient as browsers and curl: bare line feeds, folded lines,
 control characters in values (but NUL) and spaces behind a chunk's size are accepted. Two lengths, or a length beside
-Transfer-Encoding, are refused: nobody can tell where such an answer ends.
+Transfer-Encoding, are refused: the end of such an answer is ambiguous.
 
-An answer ends where its head says, however the network cuts its bytes: at its Content-Length, at the last chunk, with
-its head (204, 304), or else with the connection. Bytes behind the end make the connection unfit for another request;
-the answer stands.
+An answer ends where its head says, however the network divides its bytes: at its Content-Length, at the last chunk,
+with its head (204, 304), or else with the connection. Bytes behind the end make the connection unfit for another
+request; the answer stands.
 
 Memory is bounded: the head by `most_head_bytes`, interim answers (1xx) included, the buffered body by `_MOST_BUFFERED`
 and one segment, after which the connection is not read until the reader has caught up, and what is neither head nor
@@ -18,7 +18,7 @@ wait, or by the head alone if that is no 2xx.
 Traps. httptools reports no end of input: whether an answer without an end is complete when the connection closes is
 decided here. It reports trailers as headers. It raises an error for bytes behind the last answer of a connection, and
 for 101; both come after the answer was complete. A parser serves one answer: of a body with a Content-Length it sees
-the first segment only, because the rest need not be copied. A server may speak before it is asked; that is its answer.
+the first segment only, because the rest need not be copied. A server may send its answer before the request.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         "_enough",
         "_forget",
         "_framed",
-        "_heard",
+        "_has_head",
         "_interim",
         "_left",
         "_loop",
@@ -103,7 +103,7 @@ class Connection(asyncio.Protocol):
         self.complete = False
         self.keep = False  # whether the connection can serve another request once the answer is complete
         self.error: Exception | None = None
-        self._heard = False  # the head of the final answer is there
+        self._has_head = False  # the head of the final answer is there
         self._interim = False
         self._framed = False
         self._chunked = False
@@ -162,7 +162,7 @@ class Connection(asyncio.Protocol):
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def clear(self) -> None:
-        """Frees what nobody has taken of the answer."""
+        """Frees the unread part of the answer."""
         self._pieces = []
         self._buffered = 0
         self.headers = []
@@ -177,7 +177,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Reads what has come and wakes the reader if that is worth it."""
+        """Parses received bytes, and wakes the reader if that is useful."""
         attempt = self.attempt
         attempt.wire += len(data)
         if self.complete or self.error is not None:
@@ -194,7 +194,7 @@ class Connection(asyncio.Protocol):
                 if not self.complete:
                     self.error = self.error or BadAnswer(f"bad HTTP: {error}")
             if not self.complete and self.error is None:
-                self._go_on()
+                self._look_ahead()
         if self._waiter is not None and self._ready():
             self._wake()
         if self._buffered > _MOST_BUFFERED and not self._paused and not self.complete:
@@ -223,12 +223,12 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Notes one header; trailers are ignored."""
-        if self._heard:
+        if self._has_head:
             return
         if b"\0" in value:
             self.error = BadAnswer("a header contains NUL")
             raise self.error
-        self.headers.append((name.rstrip(b" "), value.rstrip(b" \t")))  # llhttp strips only what stands before
+        self.headers.append((name.rstrip(b" "), value.rstrip(b" \t")))  # llhttp strips only what is before
 
     def on_headers_complete(self) -> None:
         """Notes the head, unless it is that of an interim answer."""
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
         if len(self.headers) > MOST_HEADERS:
             self.error = BadAnswer(f"more than {MOST_HEADERS} headers")
             raise self.error
-        self._heard = True
+        self._has_head = True
         self.status = status
         self.keep = self._parser.should_keep_alive()
         if status // 100 != 2:
@@ -269,7 +269,7 @@ class Connection(asyncio.Protocol):
             self.complete = True
 
     def _ready(self) -> bool:
-        return self.complete or self.error is not None or (self._heard and self._buffered >= self._enough)
+        return self.complete or self.error is not None or (self._has_head and self._buffered >= self._enough)
 
     def _wake(self) -> None:
         waiter = self._waiter
@@ -279,7 +279,7 @@ class Connection(asyncio.Protocol):
             waiter.set_result(None)
 
     def _count(self, data: bytes, left: int) -> None:
-        """Takes what belongs to a body of known length."""
+        """Counts the bytes of a body of known length."""
         if len(data) > left:
             data = data[:left]
             self.keep = False
@@ -288,10 +288,10 @@ class Connection(asyncio.Protocol):
         if not self._left:
             self.complete = True
 
-    def _go_on(self) -> None:
-        """Finds out how the answer goes on behind this segment, and refuses what has no bounds."""
+    def _look_ahead(self) -> None:
+        """Determines how the answer continues behind this segment, and refuses an answer without bounds."""
         attempt = self.attempt
-        if not self._heard:
+        if not self._has_head:
             if attempt.wire > self._most_head_bytes:
                 self.error = BadAnswer("the headers are too large")
         elif not self._framed:
@@ -303,8 +303,8 @@ class Connection(asyncio.Protocol):
             self.error = BadAnswer("more framing than body")
 
     def _ended(self, error: Exception | None) -> Exception | None:
-        """What is wrong with an answer whose connection has ended, nothing if it lasts until then."""
-        if not self._heard:
+        """What is wrong with an answer whose connection has ended; nothing if it ends with the connection."""
+        if not self._has_head:
             return error or ServerClosed("the server closed the connection without an answer")
         if self._left is not None:
             received = self.attempt.received

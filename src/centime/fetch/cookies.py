@@ -4,7 +4,8 @@ A cookie with a `Domain` that does not contain the host is ignored, as in browse
 alone, although a browser would send it to the hosts below that domain as well. `Secure` cookies of a host without TLS
 are ignored. Text that could end a line of the request never gets in.
 
-Bounds: a host has MOST_COOKIES cookies of LONGEST bytes, a jar has MOST_BYTES; what was used least lately goes first.
+Bounds: a host has MOST_COOKIES cookies of LONGEST bytes, a jar has MOST_BYTES; the least recently used are evicted
+first.
 """
 
 from collections import OrderedDict
@@ -45,7 +46,7 @@ class Cookies:
         )
 
     def take(self, url: str, headers: Collection[tuple[str, str]], now: float) -> bool:
-        """Keeps what the response of a page sets; returns whether that changes what is sent."""
+        """Stores the cookies that the response of a page sets; returns whether later requests change."""
         if not any(name == "set-cookie" for name, _ in headers):
             return False
         before = {key: cookie.value for key, cookie in self._kept.items()}
@@ -112,7 +113,7 @@ class Jar:
         return name in self._all
 
     def of(self, name: str) -> Cookies:
-        """The cookies of a name: none if nothing is known."""
+        """The cookies of a name: none if there are none."""
         found = self._all.get(name)
         if found is None:
             return Cookies()
@@ -120,7 +121,7 @@ class Jar:
         return found[0]
 
     def shared(self, name: str) -> Cookies:
-        """The cookies of a name, the same object for all who ask at the same time."""
+        """The cookies of a name, the same object for all concurrent callers."""
         if name not in self._all:
             self.keep(name, Cookies())
         return self.of(name)

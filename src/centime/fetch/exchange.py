@@ -1,12 +1,13 @@
-"""One HTTP request and its answer, whatever comes, within the bounds of the settings.
+"""One HTTP request and its answer, whatever the server sends, within the bounds of the settings.
 
-Nothing is followed, nothing is retried and nothing raises except a cancellation from outside. Memory per request is
-bounded by the body's limit and a few buffers: `coding` decompresses the body piece by piece, and reading stops at the
-limit of decompressed and of received bytes alike, because endless empty gzip members give nothing and still cost.
+Redirects are not followed, requests are not retried, and nothing raises except a cancellation from outside. Memory per
+request is bounded by the body's limit and a few buffers: `coding` decompresses the body piece by piece, and reading
+stops at the limit of decompressed and of received bytes alike, because endless empty gzip members produce nothing and
+still cost time.
 
 Traps. A kept connection may have been closed by the server in the meantime, or may still deliver bytes that belong
 behind the last answer. Only then is another try worthwhile, and `ask` returns nothing, so that the caller can observe
-the delay. URLs and validators come from the web: what could end a line of the request never reaches it.
+the delay. URLs and validators come from the web: characters that could end a line of the request are never sent.
 """
 
 import asyncio
@@ -24,8 +25,8 @@ from centime.fetch.watch import Attempt, Watch
 from centime.model.outcome import Outcome
 from centime.model.response import Request, Response
 
-_SLACK = 16 * 1024  # received bytes above the limit of a body: a compressed body may be longer than what it gives
-_ERROR_SECONDS = 10.0  # for the body of an error, if it is wanted
+_SLACK = 16 * 1024  # received bytes above the limit of a body: a compressed body may be longer than its content
+_ERROR_SECONDS = 10.0  # for the body of an error, if it is kept
 _MOST_ERROR_BYTES = 1 << 20
 _DRAIN_SECONDS = 2.0
 
@@ -113,7 +114,7 @@ class Exchange:
             if again and connection is not None and not attempt.fresh and not attempt.answered:
                 return None
             return self._failed(request, attempt, crawl_delay, *failure_of(error))
-        except Exception as error:  # the web finds ways that no list of exceptions foresees
+        except Exception as error:  # no list of exceptions is complete for the web
             return self._failed(request, attempt, crawl_delay, *failure_of(error))
         finally:
             self._watch.drop(attempt)
@@ -189,7 +190,7 @@ class Exchange:
             target=target,
             address=attempt.address,
             asked_at=attempt.asked_at,
-            seconds=max(0.0, attempt.answered - attempt.sent),  # a server may speak before it is asked
+            seconds=max(0.0, attempt.answered - attempt.sent),  # a server may answer before the request
             held=time.monotonic() - attempt.started,
             wire_bytes=attempt.wire,
             crawl_delay=crawl_delay,
@@ -236,7 +237,7 @@ class Exchange:
 
     async def _read_error(self, connection: Connection, coding: str) -> tuple[bytes, bool]:
         """The body of a redirect or an error, and whether there was more; empty if it does not come in time or is
-        broken: the head has said what counts.
+        broken: the head has the important facts.
         """
         attempt = connection.attempt
         attempt.deadline = min(attempt.deadline, time.monotonic() + _ERROR_SECONDS)
@@ -245,12 +246,12 @@ class Exchange:
             return body, cut
         except asyncio.CancelledError:
             self._give_up_rest(attempt)
-        except Exception:  # a broken body is of no account here
+        except Exception:  # a broken body does not matter here
             return b"", False
         return b"", False
 
     def _give_up_rest(self, attempt: Attempt) -> None:
-        """Goes on without the rest of a body whose time is over; CancelledError if the task itself is cancelled."""
+        """Continues without the rest of a body whose time is over; CancelledError if the task itself is cancelled."""
         self._watch.drop(attempt)
         if not attempt.expired or attempt.task.uncancel() > 0:
             raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""What went wrong on the network, as an outcome and one sentence."""
+"""Errors of the network, as an outcome and one sentence."""
 
 import ssl
 
@@ -36,7 +36,7 @@ class BadAnswer(CentimeError):
 
 
 def failure_of(error: Exception) -> tuple[Outcome, str]:
-    """The outcome that an exception stands for, with one sentence about it."""
+    """The outcome of an exception, with one sentence about it."""
     said = str(error) if isinstance(error, CentimeError) else f"{type(error).__name__}: {error}"
     if isinstance(error, OSError) and error.errno in LACKS:
         return Outcome.LOST, lacking(error.strerror or said)

@@ -1,10 +1,10 @@
 """Fetches pages politely: the only door through which Centime reaches the web.
 
 The way of a request: the host's robots.txt is known or is fetched first; it allows the page; the host's name resolves
-to an address that the guard allows; the delays of host and address have passed; one request is sent, and its answer,
-whatever it is, is returned as a value.
+to an address that the guard allows; the delays of host and address have passed; one request is sent, and any answer is
+returned as a value.
 
-Guarantees. `fetch` never raises for anything that the network does. Within this fetcher, and whatever the caller does,
+Guarantees. `fetch` never raises for errors of the network. Within this fetcher, and whatever the caller does,
 no host receives two requests closer than its delay, robots.txt and its redirects included, and no address closer than
 `politeness.address_delay`. Redirects are not followed: the caller follows them by another `fetch`, which judges the
 target like any other page. A connection that this machine cannot have, because it lacks open files or memory, is tried
@@ -63,7 +63,7 @@ class Fetcher:
         self._robots_requests = 0
         self._bytes = 0
         self._waited = 0.0
-        self.leases: AddressLeases | None = None  # of addresses that others contact too
+        self.leases: AddressLeases | None = None  # of addresses that other partitions contact too
         self.on_robots: Callable[[Response], object] | None = None  # is given every answer to a request for robots.txt
 
     async def fetch(self, request: Request) -> Response:
@@ -84,7 +84,7 @@ class Fetcher:
         crawl_delay = robots.crawl_delay
         if not robots.rules.allows(url):
             refusal = self._refusal(url, Outcome.DISALLOWED, "disallowed by robots.txt", crawl_delay=crawl_delay)
-            # Without a request the host owes nothing: its delay does not start.
+            # Without a request, the delay of the host does not start.
             if asked_before:
                 return replace(refusal, asked_at=0.0)
             return replace(refusal, held=robots.held, sitemaps=robots.rules.sitemaps)
@@ -139,7 +139,7 @@ class Fetcher:
         else:
             place = self._resolver.known(name) or await self._resolver.find(name)
         if place.outcome is Outcome.LOST:
-            await asyncio.sleep(_PAUSES[-1])  # or the page would be back at once, and as often as can be
+            await asyncio.sleep(_PAUSES[-1])  # or the page would return at once, again and again
         if place.outcome:
             return self._answerless(request.url, place.outcome, place.detail, crawl_delay=crawl_delay)
         place = _SOMEWHERE if proxied else place

@@ -1,8 +1,8 @@
 """Notices to subscribers by HTTP: one POST each, over a connection of its own, to an address that the guard allows.
 
 The rules for pages hold here too: the guard judges the address that is connected to, after DNS, so that a subscription
-is no way into the network of the crawl unless the person in charge allows it; redirects are not followed; the answer is
-read no further than its status. Nothing raises: the result is a sentence, empty if the subscriber has taken the notice
+is no way into the network of the crawl unless the person in charge allows it; redirects are not followed; only the
+status of the answer is read. Nothing raises: the result is a sentence, empty if the subscriber has accepted the notice
 (any 2xx).
 """
 
@@ -39,7 +39,7 @@ class Notifier:
                 status = await self._post(url, body, identity, seconds, kind)
         except TimeoutError:
             return f"it did not answer within {seconds:g} s"
-        except Exception as error:  # the web finds ways that no list of exceptions foresees
+        except Exception as error:  # no list of exceptions is complete for the web
             return failure_of(error)[1]
         return "" if 200 <= status < 300 else f"it answered with status {status}"
 

@@ -11,7 +11,7 @@ next request starts no earlier than `asked_at` plus
 
 Guarantees: never earlier than d after the answer; more failures never shorten the wait; one answer ends the back-off;
 after a block the host gets one try, which blocks it again if it fails. Only a host that is not reached is blocked: a
-host that answers, if only that it is busy, is alive.
+host that answers, even only that it is busy, is alive.
 """
 
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class PolitenessSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostState:
-    """What is remembered about a host between two requests."""
+    """The state of a host between two requests."""
 
     latency: float = 0.0  # seconds, smoothed; 0 before the first answer
     failures: int = 0  # in a row
@@ -73,7 +73,7 @@ class HostState:
 
 
 class Seen(Protocol):
-    """What politeness needs of a response."""
+    """The fields of a response that politeness needs."""
 
     @property
     def outcome(self) -> Outcome:

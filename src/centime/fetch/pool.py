@@ -2,13 +2,13 @@
 
 A connection is kept for one host, which is scheme, name and port, and for one address: when the name leads elsewhere,
 its old connections are closed. At most `most_kept` wait for a request; the host that was used least lately loses its
-connection first. Those in use are bounded by whoever asks, so at most that many and `most_kept` more are open.
+connection first. The callers bound those in use, so at most that many and `most_kept` more are open.
 
-Guarantee: the guard judges the very address that is connected to. It is a number, so nobody resolves it again. Only a
+Guarantee: the guard judges the very address that is connected to. It is a number, so it is not resolved again. Only a
 proxy, which a person has chosen, is connected to whatever its address (`proxy.py`).
 
-Trap: connections are aborted rather than closed. Over TLS, closing waits for the server's last words, and one that
-sends without end would be listened to meanwhile.
+Trap: connections are aborted rather than closed. Over TLS, closing waits for the server's last words, and a server that
+sends without end would be read meanwhile.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class Pool:
         return None
 
     async def open(self, host: str, address: str, attempt: Attempt) -> Connection:
-        """A new connection to the host at this address, ready for the attempt; raises what went wrong."""
+        """A new connection to the host at this address, ready for the attempt; raises the error."""
         proxy = self.proxies.of(host)
         if proxy is None and not self._guard.allows(address):
             raise RefusedAddress(f"{address} is not a public address")
@@ -110,7 +110,7 @@ class Pool:
         if not (connection.complete and connection.keep and connection.usable):
             connection.abort()
             return
-        connection.clear()  # the body of an error page, which nobody reads
+        connection.clear()  # the body of an error page, which is not read
         connection.idle_since = time.monotonic()
         idle = self._idle.pop(connection.host, None)
         if idle is None:
@@ -162,7 +162,7 @@ class Pool:
             del self._idle[connection.host]
 
     def _sweep(self) -> None:
-        """Closes what has been kept too long."""
+        """Closes connections that have been kept too long."""
         since = time.monotonic() - self._keep_seconds
         for idle in tuple(self._idle.values()):
             for connection in tuple(idle):

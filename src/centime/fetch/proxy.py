@@ -1,11 +1,11 @@
 """HTTP proxies: which requests go through one, and the tunnel through it to a server with TLS.
 
-    http://page      the proxy gets the request with its whole URL, and asks the server itself
+    http://page      the proxy gets the request with its whole URL, and contacts the server itself
     https://page     CONNECT makes a tunnel, and TLS with the server goes through it: the proxy sees the host alone
 
 The proxy is chosen by a person and may be at any address. It resolves the names of hosts and connects to them, so the
 guard cannot judge the addresses that it reaches: with a proxy, the guard refuses only URLs whose host is an address or
-has a fixed one, such as localhost (`Resolver.fixed`). What else must not be reached is the proxy's to refuse.
+has a fixed one, such as localhost (`Resolver.fixed`). The proxy must refuse all other forbidden addresses.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ Made = TypeVar("Made", bound=asyncio.BaseProtocol)
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Where a proxy is, and the line of the request by which it knows us."""
+    """The address of a proxy, and the header line that authorizes us."""
 
     host: str
     port: int
@@ -57,7 +57,7 @@ class Proxies:
     """Chooses the proxy of a host."""
 
     def __init__(self, by_scheme: Iterable[tuple[str, str]] = (), bypassed: str = "") -> None:
-        """The URLs of proxies for http and https, and the hosts that are asked directly, as in NO_PROXY."""
+        """The URLs of proxies for http and https, and the hosts that are contacted directly, as in NO_PROXY."""
         self._by_scheme = {scheme: Proxy.of(url) for scheme, url in by_scheme}
         self._bypassed = tuple(filter(None, (entry.strip().lower() for entry in bypassed.split(","))))
         self.of = lru_cache(maxsize=65_536)(self._choose)
@@ -67,7 +67,7 @@ class Proxies:
         return bool(self._by_scheme)
 
     def _choose(self, host: str) -> Proxy | None:
-        """The proxy through which a host is asked, or None."""
+        """The proxy of a host, or None."""
         scheme, _, authority = host.partition("://")
         proxy = self._by_scheme.get(scheme)
         return None if any(_is_under(authority, entry) for entry in self._bypassed) else proxy

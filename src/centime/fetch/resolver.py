@@ -1,4 +1,4 @@
-"""Resolves names to addresses, each judged by the guard before anybody can connect to it.
+"""Resolves names to addresses, each judged by the guard before a connection to it is possible.
 
 Sources, in this order: the pairs of `FetchSettings.resolve`; `localhost` and all names below it, which are this machine
 (RFC 6761) and never looked up; DNS. A name has one address at a time, so that the delay per address holds; if that
@@ -33,7 +33,7 @@ _PATIENCE = 5.0  # seconds per DNS try
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What DNS answered: addresses, and for how long they are valid."""
+    """An answer of DNS: addresses, and for how long they are valid."""
 
     addresses: tuple[str, ...]
     seconds: float
@@ -42,7 +42,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a name leads: an address that the guard allows, or the reason why there is none."""
+    """The result for a name: an address that the guard allows, or the reason why there is none."""
 
     address: str
     outcome: Outcome = Outcome.READ
@@ -73,12 +73,12 @@ class Resolver:
         return len(self._known)
 
     def known(self, host: str) -> Place | None:
-        """Where the host of a URL leads, if that is cached and still valid."""
+        """The place of the host of a URL, if that is cached and still valid."""
         known = self._known.get(host)
         return known[0][0] if known is not None and known[1] > time.monotonic() else None
 
     async def find(self, host: str) -> Place:
-        """Where the host of a URL leads now; a host that is an address is judged as it is."""
+        """The place of the host of a URL; a host that is an address is judged directly."""
         place = self.known(host)
         if place is not None:
             return place
@@ -94,7 +94,7 @@ class Resolver:
         return known[0][0] if known else Place("", Outcome.NO_ADDRESS, "the answer was evicted from the cache at once")
 
     def fixed(self, host: str) -> Place | None:
-        """Where a host leads that is an address or has a fixed one; None for a name that DNS resolves."""
+        """The place of a host that is an address or has a fixed one; None for a name that DNS resolves."""
         fixed = literal(host) or self._fixed(host)
         return self._judge(host, (fixed,), "")[0] if fixed else None
 
@@ -127,9 +127,9 @@ class Resolver:
             self.questions += 1
             try:
                 answer = await self._lookup(host)
-            except Exception as error:  # whatever a resolver library does, the result is a value
+            except Exception as error:  # any error of a resolver library becomes a value
                 answer = Answer((), SILENT, f"{host} could not be resolved ({type(error).__name__}: {error})")
-            if not answer.addresses and is_lacking():  # whatever the library makes of it
+            if not answer.addresses and is_lacking():  # whatever error the library reports
                 self._keep(host, (Place("", Outcome.LOST, lacking(f"{host} was not looked up")),), 0.0)
                 return
             until = time.monotonic() + answer.seconds

@@ -4,8 +4,8 @@ By RFC 9309: a 2xx is parsed; a 4xx, and more than MOST_HOPS redirects, mean tha
 allowed; a server error means that nothing is allowed (NO_ROBOTS) until the file is fetched again: when Retry-After
 says, or after FIRST_RETRY_SECONDS, and twice as long each time up to `robots_retry_seconds`. 429 counts as a server
 error: the server has rules and cannot give them now. For a host that is not reached at all the outcome is the reason
-itself (no address, no connection, bad TLS, a lack of ours) and nothing is cached: its pages cannot be reached either,
-and the caller already backs off.
+itself (no address, no connection, bad TLS, a shortage on this machine) and nothing is cached: its pages cannot be
+reached either, and the caller already backs off.
 
 Bounds: MOST_HOSTS files and MOST_BYTES of rules are cached; the least recently used are evicted first. Concurrent
 callers share one fetch of a host's file.
@@ -34,7 +34,7 @@ _UNREACHED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robots:
-    """What is known about a host: its rules if the outcome is READ, otherwise why nothing may be fetched."""
+    """The state of a host: its rules if the outcome is READ, otherwise why nothing may be fetched."""
 
     outcome: Outcome
     rules: Rules = ALL_ALLOWED
@@ -65,7 +65,7 @@ class RobotsCache:
         return len(self._known)
 
     def known(self, host: str) -> Robots | None:
-        """What is cached about a host, if it is still valid."""
+        """The cached state of a host, if it is still valid."""
         robots = self._known.get(host)
         if robots is None or robots.expires <= self._clock():
             return None
@@ -73,7 +73,7 @@ class RobotsCache:
         return robots
 
     async def find(self, host: str, patience: float = 0.0) -> Robots:
-        """The rules of a host as of now, by one request for all who wait; `patience` is that of the request."""
+        """The present rules of a host, by one request for all waiting callers; `patience` is that of the request."""
         task = self._asking.get(host)
         if task is None:
             task = self._asking[host] = asyncio.create_task(self._read(host, patience))

@@ -6,17 +6,17 @@ product token, whatever its case and whatever follows it ("Centime/2.0 beta" is 
 groups of one token are one group; a group for us without rules allows everything; and only allow and disallow end a
 list of agents, other lines between them do not.
 
-What people write wrong is read as Google's open-source parser reads it: misspelt fields, fields with an ending
+Mistakes of people are read as Google's open-source parser reads them: misspelt fields, fields with an ending
 ("disallows"), a missing colon between two words, a byte order mark that was cut, lines of more than MOST_LINE_BYTES.
 
 Most pages are allowed, and protego is slow because it normalises the URL's percent-encoding. So one regular expression
 that matches more than the rules do (each disallow rule up to its first escape, its first `$` or its second `*`) passes
 most pages first. A URL with escapes always goes to protego. Trap: only one `*` per alternative, or a hostile file could
-make matching take for ever.
+make matching take exponential time.
 
-`Sitemap` lines are for every robot, wherever they stand; the first MOST_SITEMAPS count.
+`Sitemap` lines are for every robot, wherever they are; the first MOST_SITEMAPS count.
 
-Guarantee: at most MOST_BYTES are parsed, the rest is ignored. Whatever the bytes, there is a result.
+Guarantee: at most MOST_BYTES are parsed, the rest is ignored. There is a result for any bytes.
 """
 
 import codecs
@@ -35,7 +35,7 @@ _PRODUCT = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPED_OR_END = re.compile(r"[%$]")
 _LINES = re.compile(r"[\r\n]+")
 _PRINTABLE = "".join(chr(code) for code in range(33, 127))
-# What a field begins with, as people misspell it.
+# Beginnings of fields, with common misspellings.
 _AGENT = ("user-agent", "useragent", "user agent")
 _DISALLOW = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
 _SITEMAP = ("sitemap", "site-map")
@@ -137,7 +137,7 @@ def _decode(body: bytes) -> str:
 
 def _split(line: str) -> tuple[str, str]:
     """A line's field in lower case and its value, without the comment. The colon may be missing if there are two words;
-    what is too long is cut.
+    long lines are cut.
     """
     if 4 * len(line) > MOST_LINE_BYTES:
         line = line.encode()[:MOST_LINE_BYTES].decode("utf-8", "ignore")

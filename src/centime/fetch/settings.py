@@ -37,12 +37,12 @@ class FetchSettings:
     keep_errors: bool = False  # return the bodies of redirects and errors too
     header_lines: tuple[tuple[str, str], ...] = ()  # (host or "" for all, whole line); those of a host are secrets
     proxies: tuple[tuple[str, str], ...] = ()  # (http or https, URL)
-    no_proxy: str = ""  # hosts that are asked directly, as in NO_PROXY
+    no_proxy: str = ""  # hosts that are contacted directly, as in NO_PROXY
     ca_file: str = ""  # certificates of further authorities
     insecure: bool = False  # certificates are not verified
 
     def check(self) -> Self:
-        """These settings; BadSetting if they are new and make no sense. Those of a journal are not checked again."""
+        """These settings; BadSetting if they are new and invalid. Those of a journal are not checked again."""
         for name in (
             "delay_seconds",
             "address_delay_seconds",

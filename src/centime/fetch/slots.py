@@ -26,7 +26,7 @@ class Slots:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._call()  # the turn was ours: pass it on
+                self._call()  # this waiter was woken: pass the slot on
             raise
 
     def release(self) -> None:

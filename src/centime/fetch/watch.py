@@ -3,8 +3,8 @@
 Every tick checks each attempt: past its deadline, or with a body slower than the least rate once the grace is over, its
 task is cancelled and the reason noted. Guarantee: an attempt ends at most one tick after its limit. A step of the loop
 that takes longer than STANDSTILL_SECONDS (a page that is hard to parse) does not count: no answer could be received
-meanwhile, so no server is to blame. Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds and
-stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting ends; then the
+meanwhile, so it is not the server's fault. Times are of `time.monotonic`: the clock of uvloop counts whole milliseconds
+and stands still during a step. Trap: an attempt must be dropped in the very step in which its awaiting ends; then the
 cancellation can only arrive inside it.
 """
 
@@ -17,7 +17,7 @@ NOT_CONNECTED = "no connection after"  # a detail with this is about a host that
 
 
 class Attempt:
-    """One request under way: what the watch, the connection and the reader know about it."""
+    """One request under way: shared by the watch, the connection and the reader."""
 
     __slots__ = (
         "address",
@@ -108,7 +108,7 @@ class Watch:
         self._handle = loop.call_later(self._tick, self._look, loop)
 
     def _judge(self, attempt: Attempt, now: float) -> str:
-        """Why the attempt must end now; empty if it may go on."""
+        """Why the attempt must end now; empty if it may continue."""
         if now > attempt.deadline:
             if not attempt.sent:
                 return f"{NOT_CONNECTED} {now - attempt.started:.1f} s"

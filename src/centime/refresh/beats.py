@@ -27,9 +27,9 @@ from centime.refresh.learning.verdict import Verdict
 ENOUGH = 12  # changes that suffice to search a rhythm in
 RHYTHM_AT = frozenset({6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 21, 24, 28, 32})  # changes seen when a rhythm is searched
 FIRST_SEARCH = min(RHYTHM_AT)
-FIRST_SHARE, FIRST_WEIGHT = 0.011, 10.0  # of pages with a rhythm: what is assumed, and as of how many pages it counts
+FIRST_SHARE, FIRST_WEIGHT = 0.011, 10.0  # the assumed share of pages with a rhythm; counts as this many pages
 EVEN_ODDS, COMMON = 0.5, 0.1
-LEAST_SCORE = 0.5  # below it the reads do not tell a rhythm from chance, however common rhythms are
+LEAST_SCORE = 0.5  # below it the reads cannot distinguish a rhythm from chance, however common rhythms are
 NO_RHYTHM = (-math.inf, Rhythm(0.0, 0.0, 0.0))
 MOST_MISSES = 2  # visits in a row that contradict a rhythm, before it is given up
 SEEN = (Verdict.QUIET, Verdict.CHANGED, Verdict.DATED)
@@ -57,7 +57,7 @@ class Commonness(msgspec.Struct, array_like=True):
 
     @property
     def share(self) -> float:
-        """π: of pages with a rhythm."""
+        """π: the share of pages with a rhythm."""
         return (FIRST_SHARE * FIRST_WEIGHT + self.found) / (FIRST_WEIGHT + max(self.searched, self.found))
 
     @property
@@ -79,7 +79,7 @@ class Commonness(msgspec.Struct, array_like=True):
         return probability
 
     def take_back(self) -> None:
-        """Counts a rhythm that its page no longer keeps as none."""
+        """No longer counts a rhythm that its page has given up."""
         self.found = max(0.0, self.found - 1.0)
 
 

@@ -1,6 +1,6 @@
 """The refresh book: for every page that was read, how often it changes, what another read is worth, and when it is due.
 
-    evidence.py    what reads have shown of a page
+    evidence.py    the evidence of a page's reads
     posterior.py   evidence to a distribution of the change rate
     pooling.py     the prior, learned from all pages
     worth.py       the index I(a) of a copy of age a, and its inverse
@@ -9,17 +9,17 @@
     sweep.py       the pass over all pages, which corrects due times and sums
 
 A page is due when its least interval is over and I(age) ≥ μ. `inspect` returns due pages with their worth, and returns
-a page that was not read in the meantime again at 1.05 times its age. Each call does a bounded amount of work: many
-pages that are due at once are returned over several calls.
+a page that was not read in the meantime again at 1.05 times its age. Each call does a bounded amount of work: if many
+pages are due at once, several calls return them.
 
-The book is deterministic: its state depends only on the calls, on their sequence, and on what `hosts_of` and
-`importance` returned. Time is an argument and may even run backwards. Memory: 16 bytes per page, 12 per host.
+The book is deterministic: its state depends only on the calls, their order, and the results of `hosts_of` and
+`importance`. Time is an argument and may even run backwards. Memory: 16 bytes per page, 12 per host.
 
 Traps: the book asks for importance and hosts at each call and never stores them; the host of a page must not change.
 `claim` and `forget` change the sums only with the next pass. An argument that only our own code can get wrong (a time
 that is NaN, arrays of different lengths) raises ScheduleBroken.
 
-Over 400 lines because it is one class: all methods that keep the sums true stand together; kernels are in the modules
+Over 400 lines because it is one class: all methods that keep the sums correct are together; kernels are in the modules
 above.
 """
 
@@ -256,7 +256,7 @@ class RefreshBook:
         return np.asarray(self._hosts_of(pages), dtype=np.int64), np.asarray(importance(pages), dtype=np.float64)
 
     def _sweep(self, time: float, importance: OfPages) -> None:
-        """Takes a step of the running pass, or starts one if one is wanted."""
+        """Takes a step of the running pass, or starts one if one is due."""
         t = self._t
         if t.counts[STALE]:
             self._estimate(importance)
@@ -303,7 +303,7 @@ class RefreshBook:
 
     def set_back(self, now: float, importance: OfPages) -> None:
         """Sets the clock of the book back to `now`, if it is later: pages were read at `now` at the latest, and all of
-        them are filed anew. Takes time proportional to the number of pages.
+        them are filed again. Takes time proportional to the number of pages.
         """
         t = self._t
         time = max(0.0, now - self.began)

@@ -6,7 +6,7 @@ Poisson process looks the same backwards. It counts only from the second read on
 pages that had changed just before by chance, and these would never be read again (0.956 of the oracle's freshness
 instead of 0.961, `docs/decisions/refresh-by-threshold.md`). A page that is filed already stays in its slot: at worst it
 is inspected too early or, if it changes much faster than its slot assumes, late by up to a quarter of its last age; the
-next pass (`sweep.py`) files it anew.
+next pass (`sweep.py`) files it again.
 """
 
 import math
@@ -91,7 +91,7 @@ def _tally_kept(t: RefreshTables, page: Whole, host: Whole, importance: float, s
 def _learn(
     t: RefreshTables, page: Whole, host: Whole, verdict: Whole, interval: float, since: float, stood: float
 ) -> None:
-    """Adds what a read shows to the evidence of a page, whose posterior is in `scratch`."""
+    """Adds the result of a read to the evidence of a page, whose posterior is in `scratch`."""
     record = t.records[page]
     n, c, v = record["s"] * UNIT, stored_interval(record["b"]), float(record["b"])
     if n == 0.0 and v == 0.0 and stood > 0.0:  # not for nan

@@ -82,7 +82,7 @@ def class_of_page(t: RefreshTables, page: Whole) -> Whole:
 
 @bare_inlined
 def has_evidence(t: RefreshTables, page: Whole) -> bool:
-    """Whether anything is known of the changes of a page."""
+    """Whether there is evidence about the changes of a page."""
     return bool(t.records[page]["b"] > 0.0 or t.records[page]["s"] > 0)
 
 
@@ -146,7 +146,7 @@ def belief_of(t: RefreshTables, page: Whole, host: Whole, importance: float, cos
 
 @bare_part
 def gamma_of(t: RefreshTables, m: float, scale: float) -> tuple[float, float]:
-    """S and B of the gamma that stands for the posterior in `scratch`."""
+    """S and B of the gamma that represents the posterior in `scratch`."""
     wanted = t.facts[LEVEL] / (scale * t.facts[BETA]) if t.facts[BETA] > 0.0 else math.inf
     if t.facts[RULE] != OPTIMAL or t.facts[ALPHA] > 0.0 or not 0.0 < wanted < math.inf:
         return mean_gamma(t, m)
@@ -171,7 +171,7 @@ def gamma_of(t: RefreshTables, m: float, scale: float) -> tuple[float, float]:
 
 @bare_inlined
 def drawn_number(t: RefreshTables, page: Whole, step: Whole) -> Whole:
-    """A whole number below 2^31 that the page and its last read draw; another one for another step."""
+    """A pseudo-random number below 2^31 that follows from the page and its last read; another one for another step."""
     drawn = (np.int64(page) * 48_271 + np.int64(t.records[page]["read"]) * 69_621 + step) % PRIME
     return drawn * 48_271 % PRIME * 69_621 % PRIME
 
@@ -187,7 +187,7 @@ def with_deaths(t: RefreshTables, shape: float, rate: float) -> tuple[float, flo
 @bare_inlined
 def probe_age(t: RefreshTables, page: Whole, importance: float) -> float:
     """The age at which the page is probed if it is not due before: an exponential variable of mean
-    PROBING/sqrt(x), from a number that page and last read draw.
+    PROBING/sqrt(x), from a number that follows from the page and its last read.
     """
     mean = float(t.facts[PROBING]) / math.sqrt(max(importance, LEAST_IMPORTANCE))
     return -mean * math.log((drawn_number(t, page, 0) + 0.5) / PRIME)
@@ -197,8 +197,8 @@ def probe_age(t: RefreshTables, page: Whole, importance: float) -> float:
 def age_of_test(
     t: RefreshTables, m: float, shape: float, rate: float, scale: float, threshold: float, age: float
 ) -> float:
-    """The age at which the page is tested, whose posterior is in `scratch` and which is due at an age; infinity if a
-    test does not pay.
+    """The age at which to test the page whose posterior is in `scratch` and which is due at `age`; infinity if a test
+    does not pay.
     """
     if t.facts[ALPHA] > 0.0 or not t.facts[BETA] > 0.0 or not threshold > 0.0:
         return math.inf
@@ -222,7 +222,7 @@ def sooner(
     threshold: float,
     age: float,
 ) -> float:
-    """The age at which the page is read next, which is due at an age by its worth: sooner for a test or a probe. Its
+    """The age at which a page that is due at an age by its worth is read next: sooner for a test or a probe. Its
     posterior is in `scratch`.
     """
     if t.facts[RULE] != OPTIMAL or t.facts[PROBING] == 0.0 or math.isinf(threshold):
@@ -244,7 +244,7 @@ def next_age(
     cost: float,
     threshold: float,
 ) -> float:
-    """The age at which the page is due, by its worth, for a test or for a probe. Its posterior is in `scratch`."""
+    """The age at which the page is due: by its worth, for a test or for a probe. Its posterior is in `scratch`."""
     decided = with_deaths(t, shape, rate)
     age = due_age(t, decided[0], decided[1], scale_of(t, importance, cost), threshold)
     m = mean_of_page(t, page, host)

@@ -31,7 +31,7 @@ class RefreshSettings:
     first_rate: float = FIRST_RATE
 
     def check(self) -> Self:
-        """These settings; BadSetting if they are new and make no sense. Those of a journal are not checked again."""
+        """These settings; BadSetting if they are new and invalid. Those of a journal are not checked again."""
         if self.policy not in POLICIES:
             raise BadSetting(f"the policy is {self.policy!r}; it must be one of {', '.join(POLICIES)}")
         if not (0 <= self.alpha < math.inf and 0 <= self.beta < math.inf and self.alpha + self.beta > 0):

@@ -1,4 +1,4 @@
-"""Spends what is left of the budget: if a crawl reads less than the budget allows, pages become due a little earlier.
+"""Spends the rest of the budget: if a crawl reads less than the budget allows, pages become due a little earlier.
 
 The threshold demands exactly the budget once all copies have their stationary ages. But young copies are not due yet,
 and hosts that must not be fetched from now cannot be read; then the crawl reads less. After every ENOUGH reads that the
@@ -12,12 +12,12 @@ This does no harm where it does not help: the frontier sorts pages by worth, so 
 With a share for discovery only the rest counts as refreshing; without one, all reads count.
 
 Where pages differ much in bytes, few large ones decide what was spent between two comparisons. So both directions must
-be alike then: lowered by a fiftieth alone, the factor rose to 1.5 where 1.04 was needed, and the copy was two points
-less fresh under the same budget.
+be symmetric then: lowered by a fiftieth alone, the factor rose to 1.5 where 1.04 was needed, and the copy was two
+points less fresh under the same budget.
 
 Trap: a crawl that was stopped has spent nothing. The time between two visits counts only up to IDLE reads of the budget
-(or WORKED seconds): a crawl that waits for a page to become due is compared rightly, and a crawl that was stopped is
-taken for one that spent nothing once, which at most doubles the factor for a while.
+(or WORKED seconds): a crawl that waits for a page to become due is compared correctly, and a crawl that was stopped
+counts once as one that spent nothing, which at most doubles the factor for a while.
 """
 
 import msgspec
@@ -31,7 +31,7 @@ MOST = 16.0
 
 
 class Spending(msgspec.Struct, array_like=True):
-    """The factor from the true budget to the book's budget, and what was spent since the last comparison."""
+    """The factor from the true budget to the book's budget, and the amount spent since the last comparison."""
 
     factor: float = 1.0
     last: float = 0.0
@@ -39,7 +39,7 @@ class Spending(msgspec.Struct, array_like=True):
     spent: float = 0.0
 
     def observe(self, now: float, spent: float, budget: float, unit: float) -> bool:
-        """Adds what was spent, in pages or bytes (`unit` is the mean cost of a read, 1 for pages); returns whether the
+        """Adds an amount spent, in pages or bytes (`unit` is the mean cost of a read, 1 for pages); returns whether the
         factor has changed.
         """
         longest = max(WORKED, IDLE * unit / budget) if budget > 0.0 else WORKED

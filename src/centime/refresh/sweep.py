@@ -1,4 +1,4 @@
-"""The pass over all pages: it files every page anew and computes every sum anew, some pages per call.
+"""The pass over all pages: it files every page again and recomputes every sum, some pages per call.
 
 A pass empties the calendar and goes through the pages by number. It files each page for its due time under the current
 threshold and adds it to the new sums, which replace the old ones when the pass ends. This corrects the due times after
@@ -123,7 +123,7 @@ def is_wanted(t: RefreshTables) -> bool:
 
 
 def begin_pass(t: RefreshTables, calendar: Calendar, budget: float) -> None:
-    """Empties the calendar, clears the new sums and puts the priors that the last pass found into effect."""
+    """Empties the calendar, clears the new sums, and applies the priors that the last pass found."""
     begin_pooling(t)
     learn_doubt(t)
     clear(calendar)
@@ -199,7 +199,7 @@ def _pool(t: RefreshTables, page: Whole, host: Whole, m: float) -> None:
 def sweep_pages(
     t: RefreshTables, calendar: Calendar, pages: Pages, hosts: Pages, importance: Floats, now: float
 ) -> None:
-    """Files pages that are inside anew and adds them to the new sums."""
+    """Files pages that are inside again, and adds them to the new sums."""
     t.facts[GUESSED] -= demand_at(t.demand[1], t.facts[THRESHOLD])
     for i in range(pages.size):
         page, host = pages[i], hosts[i]

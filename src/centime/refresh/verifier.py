@@ -1,4 +1,4 @@
-"""The verifier of a refresh book: scans records, calendar and sums, and checks every invariant anew.
+"""The verifier of a refresh book: scans records, calendar and sums, and checks every invariant.
 
 Always:   every refreshed page lies in exactly one slot, except pages that the running pass has not reached; no list has
           a page twice or a page that is not marked as filed; the counts are right; evidence and priors are finite.
@@ -63,7 +63,7 @@ def _opening_times(t: RefreshTables, calendar: Calendar) -> Floats:
 
 
 def verify_filing(t: RefreshTables, calendar: Calendar) -> Floats:
-    """Time at which the slot of each page opens; raises ScheduleBroken if pages are not filed as they must be."""
+    """Time at which the slot of each page opens; raises ScheduleBroken if pages are filed incorrectly."""
     opens = _opening_times(t, calendar)
     filed = ~np.isnan(opens)
     flags = t.records["flags"][: t.counts[LIMIT]]
@@ -109,7 +109,7 @@ def verify_times(
 
 
 def verify_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
-    """Raises ScheduleBroken if the sums differ from those computed anew."""
+    """Raises ScheduleBroken if the sums differ from the recomputed ones."""
     fresh = t._replace(demand=np.zeros_like(t.demand), sums=np.zeros_like(t.sums))
     tally_pages(fresh, 0, pages, hosts, importance)
     for kept, counted, what in ((t.demand[0], fresh.demand[0], "the demand"), (t.sums[0], fresh.sums[0], "a sum")):
@@ -120,8 +120,8 @@ def verify_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats
 
 
 def verify_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
-    """Raises ScheduleBroken if the exact demand of the last pass, or its ratio to the sums, differs from the one
-    computed anew.
+    """Raises ScheduleBroken if the exact demand of the last pass, or its ratio to the sums, differs from the recomputed
+    one.
     """
     asked = asked_by_pages(t, pages, hosts, importance, t.facts[LEVEL])
     if not math.isclose(t.facts[ASKED], asked, rel_tol=TOLERANCE, abs_tol=1e-30):

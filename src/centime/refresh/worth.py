@@ -28,7 +28,7 @@ PAPER = 1.0
 UNIFORM = 2.0
 
 LONGEST = 50 * 365.25 * 86400.0
-"""The largest age, fifty years in seconds; what is not due by then is never due."""
+"""The largest age, fifty years in seconds; a page that is not due by then is never due."""
 _SERIES = 2e-3
 _NEAR = 3e-5  # Newton's next step would be about the square of this
 

@@ -37,12 +37,12 @@ Most = Annotated[int, Meta(ge=1, le=2**31)] | None
 class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """How a crawl works, from its first page to its last."""
 
-    seeds: tuple[str, ...] = ()  # canonical URLs: what `scope` is relative to
+    seeds: tuple[str, ...] = ()  # canonical URLs, to which `scope` is relative
     scope: ScopeKind = "host"
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    select: tuple[str, ...] = ()  # [PATTERN=]css:SELECTOR: what of a page is compared
-    ignore: tuple[str, ...] = ()  # [PATTERN=]css:SELECTOR or [PATTERN=]regex:REGEX: what of it is not
+    select: tuple[str, ...] = ()  # [PATTERN=]css:SELECTOR: parts of a page that are compared
+    ignore: tuple[str, ...] = ()  # [PATTERN=]css:SELECTOR or [PATTERN=]regex:REGEX: parts that are not
     max_depth: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
     delay: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
     address_delay: Annotated[float, Meta(ge=0, le=86_400)] | None = None  # None: 0.1 s, and 0 on this machine
@@ -52,7 +52,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     index: bool | None = None  # keeps the index up to date while the crawl runs; None: if it is continuous
     also: tuple[str, ...] = ()  # suffixes or kinds of files that are fetched too
     parts: bool = False  # fetches the DTDs and entities of XML documents, from any host
-    requisites: bool = False  # fetches what pages need to be shown
+    requisites: bool = False  # fetches the files that pages need to be shown
     requisites_per_page: Annotated[int, Meta(ge=1, le=20_000)] = 1_000
     requisites_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 100_000
     requisite_depth: Annotated[int, Meta(ge=1, le=250)] = 8  # of requisites of requisites, redirects included
@@ -73,12 +73,12 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     timeout: Annotated[float, Meta(ge=0.1, le=86_400)] = 120.0  # of one page, from the first packet to the last byte
     most_page_bytes: Annotated[int, Meta(ge=1024, le=2**31)] = 10 * 2**20
     pages_per_host: Annotated[int, Meta(ge=1, le=2**31)] = 1_000_000
-    most_pages: Annotated[int, Meta(ge=1, le=2**31)] | None = None  # known ones; None: what the machine has memory for
+    most_pages: Annotated[int, Meta(ge=1, le=2**31)] | None = None  # known ones; None: as many as fit into memory
     most_memory: Annotated[int, Meta(ge=2**20, le=2**50)] | None = None  # bytes, all processes; None: half of it
     longest_url: Annotated[int, Meta(ge=64, le=LONGEST_URL)] | None = 2_048  # characters; None: LONGEST_URL
     refuse_suffix: tuple[str, ...] = ()
     follow_nofollow: bool = False
-    traps: TrapMode = "evidence"  # what is done about suspicious URLs (discover/traps.py)
+    traps: TrapMode = "evidence"  # the treatment of suspicious URLs (discover/traps.py)
     most_segments: Most = 20  # from here on: beyond which a URL is suspicious; None: never
     longest_segment: Most = 255
     repeated_segments: Annotated[int, Meta(ge=2, le=1_000)] | None = 3
@@ -93,7 +93,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     beta: Annotated[float, Meta(ge=0, le=1e6)] = 1.0  # penalty for a stale copy
     discovery: str = "auto"  # by worth, or a percentage of the budget
     discovery_weight: Annotated[float, Meta(ge=1e-9, le=1e9)] = 1.0  # of a page never visited, relative to a stale one
-    least_interval: Annotated[float, Meta(ge=0.01, le=1e9)] = 3_600.0  # between two visits that nobody requested
+    least_interval: Annotated[float, Meta(ge=0.01, le=1e9)] = 3_600.0  # between two visits, except requested ones
     least_intervals: tuple[str, ...] = ()  # PATTERN=TIME, or PATTERN=none: that of all pages
     greatest_interval: Annotated[float, Meta(ge=0.01, le=1e9)] | None = None  # between two visits, if the budget allows
     greatest_intervals: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     ban: tuple[str, ...] = ()  # hosts that are not fetched from
     sitemaps: bool = True  # those that robots.txt names are followed
     cookies: bool = False  # each host gets the cookies that it has set
-    header: tuple[str, ...] = ()  # these three without what is secret in them: settings/secrets.py
+    header: tuple[str, ...] = ()  # these three without their secrets: settings/secrets.py
     auth: tuple[str, ...] = ()
     proxy: str | None = None
     ca_file: str | None = None
@@ -144,7 +144,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         )
 
     def least_times(self) -> Intervals:
-        """The least time between two visits of each page that nobody requested."""
+        """The least time between two visits of each page, except requested ones."""
         return intervals_of(self.least_interval, self.least_intervals)
 
     def greatest_times(self) -> Intervals:
@@ -153,7 +153,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         return intervals_of(usual, self.greatest_intervals)
 
     def level_shares(self) -> tuple[float, ...]:
-        """The part of the choices that reach levels 1 to 4 that each may take."""
+        """The share that each of levels 1 to 4 may take of the choices that reach it."""
         share = self.discovery_share()
         return (*self.shares, 0.5 if share is None else 1.0 - share)
 
@@ -174,7 +174,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         )
 
     def refused_suffixes(self) -> frozenset[str]:
-        """The suffixes of URLs that are not fetched. PDFs are fetched if all is kept, and so is what is wanted."""
+        """The suffixes of URLs that are not fetched. PDFs are fetched if all bodies are kept, and so are wanted
+        files."""
         wanted = () if self.want is None else want_of(self.want).fetched_suffixes()
         return refused_suffixes((*self.also, *wanted, *(["pdf"] if self.keep == "all" else [])), self.refuse_suffix)
 
@@ -272,7 +273,7 @@ class FetcherSettings(msgspec.Struct, frozen=True, kw_only=True):
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     refreshes: bool = True
-    asks_for_addresses: bool = False  # before it contacts them: others may contact them too (fetch/address_leases.py)
+    asks_for_addresses: bool = False  # other partitions may contact the same ones (fetch/address_leases.py)
 
     def retaining(self) -> Retaining:
         """Which versions of each page are kept."""

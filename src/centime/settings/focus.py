@@ -24,7 +24,7 @@ class FocusRule:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The rule that a text is; BadSetting if it is none. Neither pattern nor weight is checked."""
+        """The rule of a text; BadSetting if it is not one. Neither pattern nor weight is checked."""
         pattern, _, weight = text.rpartition("=")
         try:
             rule = cls(pattern, float(weight))

@@ -2,7 +2,7 @@
 
     TIME              for all pages
     PATTERN=TIME      for pages in whose URL the pattern is found; the first such rule counts
-    PATTERN=none      for such pages that of all pages
+    PATTERN=none      for such pages the time for all pages
 
 The pattern may hold `=` itself: the last one counts.
 """
@@ -54,7 +54,7 @@ def check_interval(rule: str) -> None:
 
 
 def split_words(given: object) -> tuple[list[object], list[str]]:
-    """What is given for all pages, and the rules by pattern."""
+    """The words for all pages, and the rules by pattern."""
     given_words = given if isinstance(given, list) else [given]
     words = [word for word in given_words if isinstance(word, str)]
     if not words or len(words) < len(given_words):  # refused by its type later

@@ -1,14 +1,14 @@
 """Settings that can be changed while a crawl runs, written as NAME=VALUE.
 
     rate=50/s  bandwidth=2GB/day  fill-rate=100/s  delay=2s       as the options of the crawl; none lifts a limit
-    most-pages=1000000  most-memory=4GB          none: what the machine has room for
+    most-pages=1000000  most-memory=4GB          none: as much as the machine has room for
     least-interval=1h  greatest-interval=30d     of all pages
-    least-interval=/news/=5m                     of a pattern; /news/=none takes it back; repeat it for more
+    least-interval=/news/=5m                     of a pattern; /news/=none removes it; repeat it for more
     alpha=0.2  beta=1  discovery=auto  discovery=30%  discovery-weight=2
     shares=0.5,0.5,0.5  policy=paper
     ban=spam.example                             bans this host alone; repeat it for more, `none` bans no host
     ban+=spam.example  ban-=spam.example         bans one more host, one less
-    want=xml  want=/reports/  want=none          what the crawl looks for; none: all pages alike
+    want=xml  want=/reports/  want=none          the pages that the crawl wants; none: all pages alike
     focus=/politics/=4                           the weight of a pattern; a new pattern applies to pages found later
 
 A list changes when the crawl applies the command, not when the command is written, so that two people can each ban a
@@ -66,7 +66,7 @@ def changed(settings: CrawlSettings, values: Mapping[str, Value]) -> CrawlSettin
 
 
 def changed_again(settings: CrawlSettings, values: Mapping[str, Value]) -> CrawlSettings:
-    """The settings with values that a journal holds: what `changed` returned when they were accepted."""
+    """The settings with values of a journal: the result of `changed` when they were accepted."""
     return replayed_settings(_given(settings, values), where="the journal", start=settings)
 
 

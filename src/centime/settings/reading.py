@@ -1,14 +1,14 @@
-"""Settings as they are given, and as they are kept.
+"""Reads settings: those that a user gives, and those that a crawl stores.
 
-    settings_from(facts)        what a user gives now: read, and every value checked
+    settings_from(facts)        values that a user gives now: read, and all of them checked
     replayed_settings(facts)    the same values from a journal: read in the same way, and not checked again
     decode_settings(facts)      all settings of a journal, snapshot or folder, as `CrawlSettings.facts` wrote them
 
-What was once accepted is never checked again, so that a stricter version reads what an older one wrote.
+Values that were once accepted are never checked again, so that a stricter version can read those of an older one.
 
 Names are those of the command's options, also in a configuration file; an unknown one is refused with the nearest known
 one. A value must be of its setting's type: true is not a number, and 10.0 is the whole number 10 but 10.5 is not. Words
-have units (10m, 50/s, 2GB/day). The word `none` takes back a setting that may be absent, and empties a list. A refusal
+have units (10m, 50/s, 2GB/day). The word `none` removes a setting that may be absent, and empties a list. A refusal
 is a BadSetting of one sentence that names the setting, what it may be, and what was given.
 """
 
@@ -102,7 +102,7 @@ class _Setting:
         return value
 
     def converted(self, value: object, given: object, *, checked: bool) -> Any:
-        """The value as one of the setting's type, and within its range if that is to be checked."""
+        """The value converted to the setting's type; with its range checked if required."""
         if isinstance(self.kind, inspect.IntType) and isinstance(value, float) and value.is_integer():
             value = int(value)
         try:
@@ -111,7 +111,7 @@ class _Setting:
             raise self.refusal(given) from None
 
     def refusal(self, given: object) -> BadSetting:
-        """What the setting may be, and what was given instead."""
+        """A sentence with the allowed values and the given one."""
         return BadSetting(f"{self.name} is {self._expected()}{' or none' if self.optional else ''}, not {given!r}")
 
     def _of_word(self, word: str) -> object:
@@ -163,8 +163,8 @@ SETTINGS = frozenset(_SETTINGS)
 def settings_from(facts: Mapping[str, Any], *, where: str, start: CrawlSettings | None = None) -> CrawlSettings:
     """Settings with values that a user gives on top of `start`; BadSetting if one is unknown or out of range.
 
-    Only what is given is checked: `start` was checked when it was given, perhaps by a version with other ranges. Of
-    `continuous` and `refresh-after` the one that is given replaces the other in `start`.
+    Only new values are checked: `start` was checked when it was given, perhaps by a version with other ranges. Of
+    `continuous` and `refresh-after`, the given one replaces the other in `start`.
     """
     with _naming(where):
         given = {_known(name): _SETTINGS[_known(name)].read(value) for name, value in _split(facts).items()}
@@ -175,15 +175,15 @@ def settings_from(facts: Mapping[str, Any], *, where: str, start: CrawlSettings 
 
 
 def replayed_settings(facts: Mapping[str, Any], *, where: str, start: CrawlSettings) -> CrawlSettings:
-    """What `settings_from` returned when these values were accepted, whatever ranges hold by now."""
+    """The result of `settings_from` when these values were accepted, whatever the ranges are by now."""
     with _naming(where):
         given = {_known(name): _SETTINGS[_known(name)].read(value, checked=False) for name, value in facts.items()}
     return _with(start, given)
 
 
 def decode_settings(facts: Mapping[str, Any], *, where: str) -> CrawlSettings:
-    """The settings that `CrawlSettings.facts` wrote: types are checked and ranges are not; what is missing takes its
-    default.
+    """The settings that `CrawlSettings.facts` wrote: types are checked and ranges are not; missing settings take their
+    defaults.
     """
     with _naming(where):
         for name in facts.keys() - SETTINGS:
@@ -207,7 +207,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def hosts_named(text: str) -> list[str]:
-    """The hosts that a word means: one with a scheme, both schemes without."""
+    """The hosts that a word names: one if it has a scheme, both schemes otherwise."""
     named = [text] if "://" in text else [f"http://{text}", f"https://{text}"]
     urls = [canonical(name) for name in named]
     if any(url is None or not url.endswith("/") or url.count("/") > 3 for url in urls) or any(
@@ -253,7 +253,7 @@ def _with(start: CrawlSettings, given: dict[str, Any]) -> CrawlSettings:
 
 
 def _check(settings: CrawlSettings, start: CrawlSettings, names: Set[str]) -> None:
-    """Refuses new settings of these names for what their types cannot say."""
+    """Raises for new settings of these names that break rules which types cannot express."""
     if names & {"partitions", "ledger", "want", "link-weight"} and settings.partitions > 1:
         if settings.ledger != "exact":
             raise BadSetting(
@@ -333,7 +333,7 @@ def _check_divided_weights(settings: CrawlSettings, start: CrawlSettings) -> Non
 
 
 def _number(text: str) -> float | str:
-    """The number that a word is; the word itself if it is not one."""
+    """The word as a number; the word itself if it is not one."""
     try:
         return float(text)
     except ValueError:
@@ -342,7 +342,7 @@ def _number(text: str) -> float | str:
 
 @contextmanager
 def _naming(what: str) -> Iterator[None]:
-    """Puts what a refusal is about before its sentence."""
+    """Puts the subject of a refusal before its sentence."""
     try:
         yield
     except BadSetting as error:

@@ -1,6 +1,6 @@
 """Which versions of pages are kept (`--keep versions`): a rule for all pages, and others by pattern.
 
-    NUMBER            the newest so many versions
+    NUMBER            this many of the newest versions
     TIME              every version that the page had within this time: 30d
     all               everything
     PATTERN=...       the same for pages in whose URL the pattern is found; the first such rule counts
@@ -23,21 +23,21 @@ MOST_SECONDS = 1e10
 
 @dataclass(frozen=True, slots=True)
 class Retaining:
-    """What is kept of each page, by its URL."""
+    """The retention of each page, by its URL."""
 
     usual: Retention
     patterns: Patterns
     by_pattern: tuple[Retention, ...]
 
     def of(self, url: str) -> Retention:
-        """What is kept of a page."""
+        """The retention of a page."""
         place = self.patterns.first(url) if self.patterns else None
         return self.usual if place is None else self.by_pattern[place]
 
 
 @lru_cache(maxsize=256)
 def retaining_of(rules: tuple[str, ...]) -> Retaining:
-    """What is kept of all pages by these rules; of rules without a pattern, the last one counts."""
+    """The retention of all pages by these rules; of rules without a pattern, the last one counts."""
     parsed = [_parsed(rule) for rule in rules]
     usual = [retention for pattern, retention in parsed if not pattern]
     patterns = [(pattern, retention) for pattern, retention in parsed if pattern]

@@ -1,4 +1,4 @@
-"""What a crawl needs to be let in: headers, passwords and a proxy. They may be secrets.
+"""Credentials of a crawl: headers, passwords and a proxy. They may be secrets.
 
 A person gives them like other settings:
 
@@ -11,7 +11,7 @@ host of the seeds.
 
 The whole words are kept in `secrets.json` in the crawl's folder, which only its owner can read. The settings of the
 crawl, and so its journal, its snapshots and all reports, have them with `(hidden)` instead of the secret. Fetchers get
-them when they are started. Nothing is sent to another host than the one that it is for, whatever redirects say.
+them when they are started. Nothing is sent to any other host, not even after a redirect.
 """
 
 import base64
@@ -41,7 +41,7 @@ NAMES = ("header", "auth", "proxy")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PORT = re.compile(r"^\S+:\d{1,5}$")
 _PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)")
-# What the client writes itself: another value would break the framing of HTTP, or what we make of the answer.
+# Headers that the client writes itself: other values would break the framing of HTTP, or the reading of the answer.
 _OURS = frozenset(
     [
         "host",
@@ -83,18 +83,18 @@ def check_header(word: str) -> None:
 
 
 def check_auth(word: str) -> None:
-    """Refuses what is not a host with a user and a password."""
+    """Raises BadSetting unless this is a host with a user and a password."""
     _auth(word)
 
 
 def check_proxy(word: str) -> None:
-    """Refuses what is not the URL of a proxy."""
+    """Raises BadSetting unless this is the URL of a proxy."""
     if word != DIRECT:
         Proxy.of(word)
 
 
 def hide(settings: CrawlSettings, names: Set[str], before: Secrets) -> tuple[CrawlSettings, Secrets]:
-    """Settings without the secrets of these names, which were just given, and all secrets."""
+    """The settings without the secrets of these names, which were just given, and all secrets."""
     given: dict[str, Any] = {name: getattr(settings, name) for name in NAMES if name in names}
     secrets = structs.replace(before, **given)
     hidden = _hidden(secrets)
@@ -102,8 +102,8 @@ def hide(settings: CrawlSettings, names: Set[str], before: Secrets) -> tuple[Cra
 
 
 def check_one_host(settings: CrawlSettings) -> None:
-    """Refuses a cookie or an authorization that does not say for which of several hosts it is, and words for a host
-    that can never get them.
+    """Refuses a cookie or an authorization without a host if there are several, and words for a host that can never get
+    them.
     """
     hosts = {host_of(seed) for seed in settings.seeds}
     for word in settings.header:
@@ -141,7 +141,7 @@ def write_secrets(folder: Path, secrets: Secrets) -> None:
 def with_secrets(
     settings: CrawlSettings, secrets: Secrets, environment: Mapping[str, str] | None = None
 ) -> FetchSettings:
-    """The settings of fetching with everything that the words say. BadSetting if the words are not those of the
+    """The settings of fetching with all secrets of the words. BadSetting if the words are not those of the
     settings. `environment` has the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY by default, as urllib reads them.
     """
     for name, words in _hidden(secrets).items():
@@ -171,7 +171,7 @@ def proxies_in_words(fetch: FetchSettings) -> str:
 
 
 def _hidden(secrets: Secrets) -> dict[str, Any]:
-    """The words of all secrets, without what is secret."""
+    """The words of all secrets, with the secret parts hidden."""
     return {
         "header": tuple(map(_hidden_header, secrets.header)),
         "auth": tuple(f"{host}={user}:{HIDDEN}" for host, user, _ in map(_auth, secrets.auth)),

@@ -1,12 +1,12 @@
-r"""What a crawl wants (`--want`): a kind of page, or the pages in whose URL a pattern is found.
+r"""The pages that a crawl wants (`--want`): a kind of page, or the pages whose URL matches a pattern.
 
     html, xml, dtd           pages of that kind, as the crawl finds it when it reads them
     pdf, png, ...            files of that suffix or media type; the crawl then fetches them too
     images, office, ...      files of such a kind, as in `--also`
     any other text           a regular expression: pages in whose URL it is found
 
-A word of letters and digits that names no kind is refused, because it is more often a slip than a pattern. It becomes
-a pattern by a character that is none of them, as in `/news/` or `(news)`.
+A word of letters and digits that names no kind is refused, because it is more often a typo than a pattern. With any
+other character it is a pattern, as in `/news/` or `(news)`.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from centime.model.outcome import PageKind
 from centime.model.pattern import Patterns, check_pattern, compiled
 
 PAGES: Mapping[str, PageKind] = MappingProxyType({"html": PageKind.HTML, "xml": PageKind.XML, "dtd": PageKind.DTD})
-# How URLs of pages end that are probably of the kind. What pages turn out to be counts more.
+# Endings of URLs of pages that are probably of the kind. The kind of the pages themselves counts more.
 _USUAL: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "html": frozenset(["", "html", "htm", "xhtml", "php", "asp", "aspx", "jsp"]),
@@ -37,7 +37,7 @@ _MAIN_TYPES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Want:
-    """What a crawl wants."""
+    """The pages that a crawl wants."""
 
     text: str
     kind: PageKind | None  # of pages; None for files and for a pattern

@@ -1,1 +1,1 @@
-"""The copy as documents: their trees, their versions, and what changed from one to the next."""
+"""The copy as documents: their trees, their versions, and the changes between them."""

@@ -1,5 +1,5 @@
 """The elements whose own text differs between two versions of a page, each with a CSS selector that finds it, so that a
-person can say that it matters.
+person can mark it as important.
 
 The selector is the shortest end of the element's path (`p.price`, `#cart > span`) that no element of another path has.
 Only names that CSS takes without escapes are in it.
@@ -29,7 +29,7 @@ Path = tuple[str, ...]
 
 
 class ChangedPlace(NamedTuple):
-    """An element, or several of the same path: what it said, and what it says; empty if it is not there."""
+    """An element, or several of the same path: its old text and its new text; empty if it is not there."""
 
     select: str  # css:SELECTOR
     old: str
@@ -37,7 +37,7 @@ class ChangedPlace(NamedTuple):
 
 
 def changed_places(old: Document, new: Document) -> list[ChangedPlace]:
-    """The first elements that say something else in the new version, in its order, and then those that are gone."""
+    """The first elements whose text differs in the new version, in its order, and then those that are gone."""
     if any(len(one.body) > MOST_BYTES or one.form() not in (HTML, XML) for one in (old, new)):
         return []
     before, after = _texts(old), _texts(new)

@@ -21,14 +21,14 @@ _NO_XIDS: Xids = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A version as it came."""
+    """A version as it was received."""
 
     body: bytes
     content_type: str = ""
     url: str = ""
 
     def form(self) -> str:
-        """How it is read: as html, xml, text, or not at all (binary)."""
+        """Its form: html, xml, text, or binary, which is not read."""
         kind = kind_of(self.body, self.content_type)
         if kind is PageKind.HTML:
             return HTML
@@ -47,7 +47,7 @@ class Document:
         raise NotWellFormed(f"{self.content_type or 'the document'} is neither HTML nor XML, so it has no tree")
 
     def sentences(self) -> list[str]:
-        """Its sentences; the lines of what is neither HTML nor well-formed XML."""
+        """Its sentences; of a document that is neither HTML nor well-formed XML, its lines."""
         return self._text(sentences_of)
 
     def paragraphs(self) -> list[str]:
@@ -83,10 +83,10 @@ class TreeChange:
 
 
 def tree_change(versions: Sequence[Document], old: int, new: int) -> TreeChange:
-    """What changed in the tree from one of these versions to a later one; NotWellFormed if one of the two has no tree.
+    """The changes of the tree from one of these versions to a later one; NotWellFormed if one of the two has no tree.
 
-    The first version numbers its nodes, and all that lie between give identifiers to nodes that come, so `versions`
-    begins with the first one that is known. Others without a tree are passed over.
+    The first version numbers its nodes, and all versions between give identifiers to new nodes, so `versions` begins
+    with the first known one. Others without a tree are skipped.
     """
     found: tuple[Tree, Xids] | None = None
     begin: tuple[Tree, Xids] | None = None
@@ -104,8 +104,8 @@ def tree_change(versions: Sequence[Document], old: int, new: int) -> TreeChange:
 def numbered_trees(
     versions: Iterable[Document],
 ) -> Iterator[tuple[int, Tree | NotWellFormed, Xids, Matching | None]]:
-    """Of each version its number from 0 on, its tree, or why it has none, the identifiers of its nodes, and how they
-    match those of the tree before, if there is one.
+    """For each version: its number from 0 on, its tree or why it has none, the identifiers of its nodes, and their
+    matching with the tree before, if there is one.
     """
     contents = Contents()
     before: tuple[Tree, Xids] | None = None

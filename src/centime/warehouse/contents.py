@@ -1,8 +1,8 @@
 """Names and values of nodes, each kept once: equal numbers are equal contents.
 
-The versions that are compared share one `Contents`. Looking up is exact (bytes are compared), so nothing that is
-derived from the numbers depends on a hash. The hash only chooses the slot; it begins with a random number for each
-process, so that nobody can write a document whose contents all fall into one slot.
+The versions that are compared share one `Contents`. Looking up is exact (bytes are compared), so results never depend
+on a hash. The hash only chooses the slot; it begins with a random number for each process, so that no document can be
+crafted whose contents all fall into one slot.
 
 A content is its sort (one byte), then its parts, separated by a byte that UTF-8 never has:
 
@@ -13,7 +13,7 @@ A content is its sort (one byte), then its parts, separated by a byte that UTF-8
     p target, q target | data       the label of a processing instruction, and its content
     y text                          a document type declaration; `y` alone is its label
 
-References to entities stand in texts as a byte that UTF-8 never has, the name and a semicolon: they are not expanded.
+In texts, a reference to an entity is a byte that UTF-8 never has, the name and a semicolon: it is not expanded.
 """
 
 import secrets
@@ -50,7 +50,7 @@ class Contents:
 
     @property
     def count(self) -> int:
-        """How many different contents there are."""
+        """The number of different contents."""
         return int(self.scratch[KNOWN])
 
     def add(self, content: bytes) -> int:
@@ -69,7 +69,7 @@ class Contents:
             _refill(first, self.bytes, self.ends, self.slots, self.scratch)
 
     def reserve(self, size: int, count: int) -> None:
-        """Makes room for so many bytes, and for so many contents."""
+        """Makes room for this many bytes, and for this many contents."""
         written, known = int(self.scratch[WRITTEN]), self.count
         if len(self.bytes) < written + size:
             self.bytes = _larger(self.bytes, written + size)
@@ -111,7 +111,7 @@ def _hash(begin: Whole, end: Whole, contents: Bytes, scratch: Scratch) -> Whole:
 
 @bare_part
 def intern(begin: Whole, contents: Bytes, ends: Scratch, slots: npt.NDArray[np.int32], scratch: Scratch) -> Whole:
-    """The number of the content that was written last, from `begin` on; if it was known, it is taken away again."""
+    """The number of the content that was written last, from `begin` on; if it was known, the new copy is removed."""
     end = scratch[WRITTEN]
     slot = _hash(begin, end, contents, scratch) & (len(slots) - 1)
     while slots[slot] >= 0:

@@ -1,15 +1,15 @@
 """Completed deltas: what was inserted, deleted, moved and updated, with identifiers of nodes that persist (XIDs).
 
-A delta is a set of operations, not a program. Positions of what leaves are those in the old version, positions of what
-comes are those in the new one. It holds the old and the new values, so the inverse only swaps them:
+A delta is a set of operations, not a program. Positions of deleted nodes are those in the old version, positions of
+inserted nodes are those in the new one. It has the old and the new values, so the inverse only swaps them:
 
     apply(delta, old) = new        apply(inverse(delta), new) = old        identifiers included
 
-The first version numbers its nodes in document order; a node that comes gets the next number, and no number is used
-again. An inserted or deleted subtree leaves out what moved into or out of it.
+The first version numbers its nodes in document order; an inserted node gets the next number, and no number is used
+again. An inserted or deleted subtree leaves out nodes that moved into or out of it.
 
-A delta is exact for the information set, not for bytes: quotes, the order of attributes, line ends, encodings and the
-XML declaration give none.
+A delta is exact for the information set, not for bytes: differences in quotes, the order of attributes, line ends,
+encodings and the XML declaration give no operations.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,11 +28,11 @@ Xids = npt.NDArray[np.int64]
 
 
 class NotThisVersion(BadInput):
-    """A delta is applied to a version that it is not of."""
+    """A delta is applied to another version than its own."""
 
 
 class Node(msgspec.Struct, frozen=True, array_like=True):
-    """A node that comes or goes, below its parent."""
+    """A node that is inserted or deleted, below its parent."""
 
     xid: int
     parent: int
@@ -41,7 +41,7 @@ class Node(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Move(msgspec.Struct, frozen=True, array_like=True):
-    """A node that changes its place, with all that is below it."""
+    """A node that changes its place, with its subtree."""
 
     xid: int
     old_parent: int
@@ -63,7 +63,7 @@ Subtree = tuple[Node, ...]
 
 
 class Delta(msgspec.Struct, frozen=True, array_like=True):
-    """What leads from one version to another, and back."""
+    """The operations that lead from one version to another, and back."""
 
     deleted: tuple[Subtree, ...] = ()
     inserted: tuple[Subtree, ...] = ()
@@ -101,7 +101,7 @@ def next_xids(matching: Matching, xids: Xids, free: int) -> tuple[Xids, int]:
 
 
 def delta_of(matching: Matching, xids: Xids, new_xids: Xids) -> Delta:
-    """What changed between two versions."""
+    """The delta between two versions."""
     old, new, to_old = matching.old, matching.new, matching.to_old
     both = np.flatnonzero(to_old >= 0)
     moved = both[~matching.stays[both]]
@@ -119,7 +119,7 @@ def delta_of(matching: Matching, xids: Xids, new_xids: Xids) -> Delta:
 
 
 def delta_between(old: Tree, xids: Xids, new: Tree, new_xids: Xids) -> Delta:
-    """What changed between two versions that are not neighbours: nodes with one identifier are the same."""
+    """The delta between two versions that are not neighbours: nodes with the same identifier are the same."""
     order = np.argsort(xids, kind="stable")
     place = np.minimum(np.searchsorted(xids[order], new_xids), len(xids) - 1)
     to_old = np.where(xids[order[place]] == new_xids, order[place], -1).astype(np.int32)
@@ -140,7 +140,7 @@ def _places(matching: Matching, nodes: npt.NDArray[np.intp], xids: Xids, new_xid
 
 
 def _subtrees(tree: Tree, shape: Shape, matched: Numbers, xids: Xids) -> tuple[Subtree, ...]:
-    """The unmatched nodes of a tree, those that hang together as one."""
+    """The unmatched nodes of a tree, connected ones as one subtree."""
     nodes = np.flatnonzero(matched < 0)
     if not len(nodes):
         return ()
@@ -165,7 +165,7 @@ def _subtrees(tree: Tree, shape: Shape, matched: Numbers, xids: Xids) -> tuple[S
 
 @dataclass(slots=True)
 class Version:
-    """A document by identifiers: what deltas are applied to."""
+    """A document by identifiers, to which deltas are applied."""
 
     contents: dict[int, bytes] = field(default_factory=dict)
     children: dict[int, list[int]] = field(default_factory=dict)
@@ -210,7 +210,7 @@ class Version:
             self.contents[update.xid] = update.new
 
     def _must_be_of(self, delta: Delta) -> None:
-        """Every node that the delta takes or changes is here, as it says."""
+        """Raises unless every node that the delta removes or changes is here, as the delta describes it."""
         expected: Mapping[int, bytes] = {update.xid: update.old for update in delta.updated} | {
             node.xid: node.content for subtree in delta.deleted for node in subtree
         }

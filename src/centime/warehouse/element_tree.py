@@ -28,7 +28,7 @@ _SEPARATOR, _ENTITY = bytes([SEPARATOR]), bytes([ENTITY])
 
 
 class ElementTree:
-    """A tree, and which of its nodes stand for the elements, texts and tails of a parsed document."""
+    """A tree, and which of its nodes represent the elements, texts and tails of a parsed document."""
 
     def __init__(self, root: Any, contents: Contents) -> None:
         if not contents.count:

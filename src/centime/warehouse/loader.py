@@ -1,7 +1,7 @@
-"""Loads an XML document: parses it with its DTD and its entities, validates it, and says what it is made of.
+"""Loads an XML document: parses it with its DTD and its entities, validates it, and reports its parts.
 
-Everything external comes from `Held`, which answers from what a crawl has stored. What it lacks is *wanted*; nothing is
-ever read from the disk or the network. Traps of lxml:
+Everything external comes from `Held`, which returns what a crawl has stored. Parts that it lacks are *wanted*; nothing
+is ever read from the disk or the network. Traps of lxml:
 
     resolve_empty(), None      fall through to libxml2's own loader, which reads files: answer with empty bytes
     resolve_file()             loses the base URL, so relative references inside are wrong
@@ -46,7 +46,7 @@ Held = Callable[[str, str], bytes | None]  # the stored part with a URL and a pu
 
 
 class State(StrEnum):
-    """What became of a document."""
+    """The result of loading a document."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -67,7 +67,7 @@ class Loaded:
 
 
 class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
-    """Answers from what is held."""
+    """Answers with stored parts."""
 
     def __init__(self, held: Held, ends: Mapping[str, str]) -> None:
         self._held = held
@@ -136,7 +136,7 @@ def _said(error: Any, url: str) -> str:
 
 
 def _contradiction(body: bytes) -> str:
-    """What is wrong if the byte order mark of a document says another encoding than its declaration; else empty."""
+    """What is wrong if the byte order mark of a document contradicts its declared encoding; else empty."""
     for mark, name in _MARKS.items():
         if body.startswith(mark) and not body.startswith(codecs.BOM_UTF32_LE):
             found = _DECLARED.match(body[len(mark) :][:_LONGEST_DECLARATION].decode(name, "replace"))
@@ -158,7 +158,7 @@ def _stands_alone(body: bytes, url: str, tree: Any) -> bool:
 
 
 def _limit(errors: Iterable[Any]) -> str:
-    """The limit of the parser that a document exceeds; empty if it exceeds none. It says nothing of the document: it
+    """The limit of the parser that a document exceeds; empty if it exceeds none. It says nothing about the document: it
     may be well formed.
     """
     for one in errors:
@@ -201,7 +201,7 @@ def _parser(resolver: _Resolver, *, validate: bool) -> Any:
 
 
 def facts_of(tree: Any) -> dict[str, Any]:
-    """What a document is made of."""
+    """The facts of a document."""
     root, about = tree.getroot(), tree.docinfo
     name = etree.QName(root)
     shape = _shape(root)
@@ -262,7 +262,7 @@ def _stylesheets(root: Any) -> list[str]:
 
 
 def _dtd(dtd: Any) -> dict[str, Any] | None:
-    """How many elements a DTD declares, and how deep documents of it can be; None if there is no end."""
+    """How many elements a DTD declares, and how deep documents of it can be; None if there is no bound."""
     if dtd is None:
         return None
     children = {element.name: _names(element.content) for element in dtd.iterelements()}

@@ -1,8 +1,8 @@
 """HTML as Markdown (CommonMark, with tables of GFM): headings, paragraphs, lists, links, quotes, code, tables, images.
 
-One pass over the nodes of a tree, in document order. An element that begins a block ends the one before it. What stands
-in front of a block (the marks of lists and quotes around it) is made from the stack of open elements. Anything that has
-no form in Markdown is its text. Text is escaped where it would be taken for a mark.
+One pass over the nodes of a tree, in document order. An element that begins a block ends the one before it. The prefix
+of a block (the marks of lists and quotes around it) is made from the stack of open elements. Elements without a form in
+Markdown become their text. Text is escaped where it would look like a mark.
 """
 
 import re
@@ -25,13 +25,13 @@ _SPACES = re.compile(r"[ \t\r\n\f]+")
 
 
 def markdown_of(tree: Tree, absolute: Callable[[str], str], left_out: Set[str] = frozenset()) -> str:
-    """The page as Markdown; `absolute` makes a link that others can follow of the one that is written."""
+    """The page as Markdown; `absolute` turns a link as written into one that works elsewhere."""
     return _Writer(tree, absolute, HIDDEN | left_out).written()
 
 
 @dataclass
 class _Open:
-    """An open element: its node and name; what is written when it ends, and where in the line its mark is."""
+    """An open element: its node and name; the text to write when it ends, and where in the line its mark is."""
 
     node: int
     name: str
@@ -149,13 +149,13 @@ class _Writer:
         self._quotes -= name == "blockquote"
 
     def _drop_marks(self) -> None:
-        """Leaves out the marks of what is not closed where the line ends."""
+        """Leaves out the marks of elements that are still open where the line ends."""
         for one in self._marked:
             self._line[one.at] = one.end = ""
         self._marked = []
 
     def _end_marked(self, closed: _Open) -> None:
-        """Ends a link or what is emphasised; white space goes outside, and what is empty is left out."""
+        """Ends a link or emphasis; white space goes outside, and empty ones are left out."""
         mark, inner = self._line[closed.at], "".join(self._line[closed.at + 1 :])
         text = inner.strip()
         before = " " if inner[:1].isspace() else ""
@@ -208,7 +208,7 @@ class _Writer:
         self._put("\n".join([lines[0], f"|{'---|' * width}", *lines[1:]]))
 
     def _put(self, text: str) -> None:
-        """Adds a block, with what the lists and quotes around it put in front of its lines."""
+        """Adds a block, with the prefixes of the lists and quotes around it."""
         quotes = min(self._quotes, MOST_INDENT)
         widths = [len(f"{max(1, number - 1)}. ") if number else 2 for number in self._items[:MOST_INDENT]]
         mark, self._item = self._item, ""

@@ -1,4 +1,4 @@
-"""Which nodes of two versions of a document are the same: bottom-up, lazy-down (Cobena, Abiteboul, Marian 2002).
+"""Matches the nodes of two versions of a document: bottom-up, lazy-down (Cobena, Abiteboul, Marian 2002).
 
     signature(n) = hash of content(n) and the signatures of its children
     weight(n)    = 1 + log(its text) + the weights of its children
@@ -6,16 +6,16 @@
 1. The heaviest subtrees of the new version first: one with the same signature in the old version is matched, all of it.
    Among several, one with a matched parent or ancestor is taken; without one, the subtree must be heavy, or the only
    one. Its ancestors are matched upwards, as far as their labels are equal, and the farther the heavier it is.
-2. From the root down, children of matched nodes that are left: equal ones between matched neighbours, then those with
+2. From the root down, the remaining children of matched nodes: equal ones between matched neighbours, then those with
    the same label there, then those whose label is unique among them.
 
 A child weighs less than its parent, so one sort by weight gives the order of the paper's queue. Light nodes (white
-space, single words) are matched only downwards: matched by signature, they would be moves from anywhere to anywhere.
+space, single words) are matched only downwards: matched by signature, they would give random moves.
 
-The matching is a guess about what people did; a delta is exact whatever it is. So hashes may collide.
+The matching is a guess about what people did; the delta is exact for any matching. So hashes may collide.
 
-Time is linear but for sorting: candidates that are taken are skipped by a forest of pointers with path halving, at most
-MOST_CANDIDATES are looked at for a node, MOST_NEIGHBOURS in a gap and MOST_UNIQUE labels of a parent.
+Time is linear except for sorting: candidates that are taken are skipped by a forest of pointers with path halving, at
+most MOST_CANDIDATES are looked at for a node, MOST_NEIGHBOURS in a gap and MOST_UNIQUE labels of a parent.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _HEAVY = 240  # more: matched without an ancestor in any case
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What follows from a tree alone."""
+    """Columns that follow from a tree alone."""
 
     signature: Long
     weight: Long
@@ -59,8 +59,8 @@ class Matching:
     new: Tree
     old_shape: Shape
     new_shape: Shape
-    to_new: Numbers  # by nodes of the old tree; -1 for what is gone
-    to_old: Numbers  # by nodes of the new tree; -1 for what has come
+    to_new: Numbers  # by nodes of the old tree; -1 for deleted ones
+    to_old: Numbers  # by nodes of the new tree; -1 for inserted ones
     stays: npt.NDArray[np.bool_]  # by nodes of the new tree: the same parent, and in the same order as its siblings
 
 
@@ -163,7 +163,7 @@ Index = tuple[Numbers, Long, Numbers]
 
 @bare_part
 def _find(keys: Long, key: Whole) -> Whole:
-    """The first place of a key, or of what would follow it."""
+    """The first place of a key, or of the next larger one."""
     low, high = np.int64(0), np.int64(len(keys))
     while low < high:
         middle = (low + high) >> 1

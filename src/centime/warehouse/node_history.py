@@ -1,8 +1,8 @@
-"""The history of a node: the versions of its document in which it came, changed, moved and went.
+"""The history of a node: the versions of its document in which it was inserted, changed, moved or deleted.
 
 A node is named by its identifier (XID), which persists from version to version, or by a path that it has in one of the
 versions, the newest if several nodes had it: both as deltas show them (`written_delta.py`). Versions without a tree are
-passed over.
+skipped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,13 +22,13 @@ class Moment(NamedTuple):
     """A version in which something happened to a node."""
 
     version: int  # its place among the versions
-    what: str  # inserted, deleted, or what changed
+    what: str  # inserted, deleted, or a description of the change
     path: str  # in this version; of a node that was deleted, in the one before
-    content: str  # the node with all that is below it, as XML
+    content: str  # the node with its subtree, as XML
 
 
 def node_history(versions: Sequence[Document], named: str) -> list[Moment]:
-    """What happened to the node with an identifier or a path, oldest first; UnknownPage if there never was one."""
+    """The history of the node with an identifier or a path, oldest first; UnknownPage if there never was one."""
     xid = int(named) if named.isdecimal() and named.isascii() else _newest_at(versions, named)
     moments: list[Moment] = []
     last: tuple[Tree, int, str, str] | None = None  # tree and node, path and content
@@ -64,7 +64,7 @@ def _newest_at(versions: Iterable[Document], path: str) -> int:
 def _change(
     old: Tree, before: int, old_content: str, new: Tree, node: int, content: str, matching: Matching | None
 ) -> str:
-    """What happened to a node that both trees have, in words; nothing if nothing did."""
+    """The change of a node that both trees have, in words; empty if there is none."""
     words = []
     if matching is not None and not matching.stays[node]:
         words.append("moved")
@@ -76,7 +76,7 @@ def _change(
 
 
 def _content(tree: Tree, xids: Xids, node: int) -> str:
-    """A node with all that is below it, as XML."""
+    """A node with its subtree, as XML."""
     end = node + 1
     while end < len(tree) and tree.parent[end] >= node:  # nodes are in the order of the document
         end += 1

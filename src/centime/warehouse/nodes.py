@@ -1,4 +1,4 @@
-"""The arrays of a tree while they are filled: what the passes over XML and HTML share."""
+"""The arrays of a tree while they are filled: common parts of the passes over XML and HTML."""
 
 import numpy as np
 import numpy.typing as npt

@@ -5,7 +5,7 @@ path. They are linear for any page: a parser by WHATWG's rules takes quadratic t
 be quadratic too (formatting elements that are opened again in every paragraph). Here formatting elements are not
 opened again, and elements deeper than DEEPEST belong to the deepest one. `html`, `head` and `body` are leaves.
 
-Names are in lower case; the first of repeated attributes counts. Scripts and styles have their text as it is.
+Names are in lower case; the first of repeated attributes counts. The text of scripts and styles is kept unchanged.
 """
 
 import numpy as np
@@ -124,7 +124,7 @@ def _tag(
     is_closed = stop >= _IS_CLOSED
     stop -= _IS_CLOSED if is_closed else 0
     if stop >= size and data[size - 1] != 62:
-        return size  # the page ends in a tag, which is none
+        return size  # the page ends inside a tag, which does not count
     if closing:
         close_element(stack, number)
         return stop

@@ -3,9 +3,9 @@
 Nothing is loaded and nothing is expanded: a document that would become gigabytes is as long as its bytes. The pass is
 linear whatever the nesting and the number of attributes.
 
-What it takes for the same is the same by XML's information set: the order of attributes, quotes, empty tags, CDATA
-sections, line ends and numeric references make no difference. Unlike a parser it forgives what makes no difference to
-the tree (attributes given twice, characters that XML does not have).
+Two documents are equal if their XML information sets are: the order of attributes, quotes, empty tags, CDATA sections,
+line ends and numeric references make no difference. Unlike a parser it ignores errors that make no difference to the
+tree (attributes given twice, characters that XML does not have).
 """
 
 import numpy as np
@@ -84,7 +84,7 @@ def _markup(
     data: Bytes, at: Whole, columns: Columns, table: Table, attributes: Numbers,
     order: Numbers, scratch: Scratch,
 ) -> Whole:  # fmt: skip
-    """Adds what begins with `<` at a place; returns where it ends."""
+    """Adds the markup that begins with `<` at a place; returns where it ends."""
     end = np.int64(len(data))
     following = np.int64(data[at + 1]) if at + 1 < end else np.int64(0)
     if following == 47:

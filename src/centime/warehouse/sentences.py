@@ -1,7 +1,7 @@
 """The text of a document as people read it: sentences of HTML and XML, lines of plain text.
 
 Text of inline elements belongs to the sentence around it; elements that begin a line (`p`, `li`, `td`) end a sentence.
-Scripts, styles and what a browser does not show are left out. In XML every element is a block.
+Scripts, styles and hidden elements are left out. In XML every element is a block.
 """
 
 import re
@@ -35,8 +35,8 @@ def sentences_of(tree: Tree, *, html: bool) -> list[str]:
 
 
 def paragraphs_of(tree: Tree, *, html: bool, left_out: Set[str] = frozenset()) -> list[str]:
-    """The paragraphs, headings, cells and so on of a document, in order, each in one line; of HTML without what is in
-    the elements `left_out`.
+    """The paragraphs, headings, cells and so on of a document, in order, each in one line; of HTML without the content
+    of the elements `left_out`.
     """
     blocks = _blocks(tree, html=html, hidden_names=HIDDEN | left_out)
     return [line for block in blocks if (line := " ".join(block.split()))]

@@ -1,9 +1,9 @@
-"""What was removed and added between two sequences of sentences, or of words.
+"""The differences between two sequences of sentences, or of words.
 
-First the common ends are set aside. Then items that occur once in both are matched in the longest order that both have
-(patience sorting), and the rest between them in the same way. Between two such items without any common unique one, the
-old ones are removed and the new ones added. Time is n log n for each level, and there are at most DEEPEST levels: a
-sequence that nobody wrote costs no more than one that somebody did.
+First the common ends are set aside. Then items that occur once in both are matched in the longest common order
+(patience sorting), and the rest between them in the same way. Where there is no common unique item between two such
+items, the old items are removed and the new ones added. Time is n log n for each level, and there are at most DEEPEST
+levels: crafted sequences cost no more than ordinary ones.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ DEEPEST = 20
 
 
 class Step(NamedTuple):
-    """A part of both sequences: equal, or with what was removed and added in its place."""
+    """A part of both sequences: equal, or the removed items and the ones added in their place."""
 
     equal: bool
     old: tuple[str, ...]
@@ -53,7 +53,7 @@ def _add(old: list[str], new: list[str], depth: int, found: Found) -> None:
 
 
 def _put(found: Found, equal: bool, old: list[str], new: list[str]) -> None:
-    """Adds a step, to the one before if that is of the same sort."""
+    """Adds a step, merged with the one before if that is of the same kind."""
     if not old and not new:
         return
     if not found or found[-1][0] != equal:
@@ -71,7 +71,7 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Places of items that occur once in both, in the longest order that both have."""
+    """Places of items that occur once in both, in the longest common order."""
     ones, others = Counter(old), Counter(new)
     places = {item: place for place, item in enumerate(new) if others[item] == 1}
     pairs = [(place, places[item]) for place, item in enumerate(old) if ones[item] == 1 and item in places]

@@ -1,7 +1,7 @@
 """Which matched nodes keep their place: the others have moved.
 
-Of the children that keep their parent, those stay that are in the heaviest sequence with rising old positions; so as
-little as possible moves. Time is n log n in the children of a node.
+Of the children that keep their parent, those in the heaviest sequence with rising old positions stay; so the moved
+weight is minimal. Time is n log n in the children of a node.
 """
 
 import numpy as np

@@ -22,7 +22,7 @@ _SHORTEST_ATTRIBUTE = 2  # bytes: in HTML, a letter and a space
 
 
 class NotWellFormed(BadInput):
-    """A document that is not XML: a tag is not closed, or is none."""
+    """A document that is not well-formed XML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def html_tree(page: bytes, contents: Contents, content_type: str = "", url: str 
 
 
 def _arrays(text: bytes, contents: Contents) -> tuple[Columns, Table, Numbers, Numbers, Scratch]:
-    """Room for all that a text can have."""
+    """Arrays with room for all nodes that a text can have."""
     if len(text) > MOST_BYTES:
         raise BadInput(f"the document has {len(text)} bytes, more than {MOST_BYTES}")
     tags = text.count(b"<")

@@ -8,8 +8,9 @@
       <update xid="8" path="/shop/item[1]/price"><attribute name="currency" old="EUR" new="USD"/></update>
     </delta>
 
-`xids` are the identifiers of a subtree in document order. What moved out of a deleted subtree, or into an inserted one,
-is not in it: it is a move. Paths of deleted nodes are those of the old version, all others those of the new one.
+`xids` are the identifiers of a subtree in document order. A node that moved out of a deleted subtree, or into an
+inserted one, is not part of it: it is a move. Paths of deleted nodes are those of the old version, all others those of
+the new one.
 """
 
 import re
@@ -101,7 +102,7 @@ def _of_subtree(operation: str, subtree: Subtree, paths: "Paths") -> dict[str, A
 
 
 def _ranges(xids: Iterable[int]) -> Iterator[str]:
-    """Numbers in which neighbours that follow each other are one range."""
+    """Numbers as text, consecutive ones as ranges."""
     for _, group in groupby(enumerate(xids), lambda pair: pair[1] - pair[0]):
         numbers = [xid for _, xid in group]
         yield f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
@@ -147,7 +148,7 @@ def _name(name: str) -> str:
 
 
 def _value(content: bytes) -> str:
-    """The text of a node that is no element."""
+    """The text of a node that is not an element."""
     return readable(content[1:].replace(_SEPARATOR, b" "))
 
 

@@ -1,4 +1,4 @@
-"""XML catalogs (OASIS XML Catalogs 1.1): files on this machine that stand for the DTDs and entities of documents.
+"""XML catalogs (OASIS XML Catalogs 1.1): files on this machine that replace the DTDs and entities of documents.
 
     public, system                      an identifier is a file
     rewriteSystem, systemSuffix         all identifiers that begin, or end, like this
@@ -26,7 +26,7 @@ MOST_BYTES = 16 << 20  # of a catalog, and of a part
 _NAMESPACE = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}"
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
 
-Entry = tuple[str, str, str]  # the kind of an entry, what it is for, and the URL that it names
+Entry = tuple[str, str, str]  # the kind of an entry, its identifier, and the URL that it names
 
 
 class XmlCatalogs:
@@ -38,7 +38,7 @@ class XmlCatalogs:
         self._folders: dict[str, Path] = {}  # by the folder of a URL, that of the file which was its answer
 
     def check(self) -> None:
-        """BadInput if one of the catalogs that a person named cannot be read."""
+        """Raises BadInput if one of the catalogs that a person named cannot be read."""
         for path in self._files:
             try:
                 _entries(path)
@@ -46,7 +46,7 @@ class XmlCatalogs:
                 raise BadInput(f"{path}: this is not an XML catalog: {trouble}") from trouble
 
     def part(self, system: str, public: str = "") -> bytes | None:
-        """The file that stands for an identifier, in bytes; None if there is none."""
+        """The content of the file for an identifier; None if there is none."""
         path = self.find(system, public)
         if path is None:
             return None
@@ -59,7 +59,7 @@ class XmlCatalogs:
         return found if len(found) <= MOST_BYTES else None
 
     def find(self, system: str, public: str = "") -> Path | None:
-        """The file that stands for an identifier; None if there is none."""
+        """The file for an identifier; None if there is none."""
         public = " ".join(public.split())
         usual = [USUAL] if USUAL.exists() else []
         for path in (*self._files, *usual):
@@ -69,7 +69,7 @@ class XmlCatalogs:
         return self._beside(system)
 
     def _beside(self, system: str) -> Path | None:
-        """The file beside one that stands for another part: it is named relative to that."""
+        """The file of a part that is named relative to another part, beside that one's file."""
         for folder, place in self._folders.items():
             if folder and system.startswith(folder):
                 path = _below(place, system[len(folder) :])

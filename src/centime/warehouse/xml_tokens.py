@@ -1,4 +1,4 @@
-"""Where the parts of an XML document end, and what its references stand for.
+"""Finds the ends of the parts of an XML document, and resolves its references.
 
 References to entities are not expanded: a mark, the name and a semicolon take their place (`contents.py`).
 """
@@ -17,7 +17,7 @@ ENDS_NAME[[47, 61, 62]] = True
 
 @bare_part
 def write_reference(data: Bytes, at: Whole, stop: Whole, contents: Bytes, written: Whole) -> tuple[Whole, Whole]:
-    """Writes what a reference stands for; returns what follows it, and the end of what is written."""
+    """Writes the text of a reference; returns the place behind it, and the end of the written text."""
     end = at + 1
     while end < stop and data[end] != 59 and not ENDS_NAME[data[end]] and data[end] != 38:
         end += 1
@@ -68,7 +68,7 @@ def _number(data: Bytes, at: Whole, stop: Whole) -> Whole:
 
 @bare_part
 def find_bytes(data: Bytes, at: Whole, first: Whole, second: Whole, third: Whole) -> Whole:
-    """Where the next two or three of these bytes stand; the end of the data if nowhere."""
+    """The next place of these two or three bytes; the end of the data if there is none."""
     end = np.int64(len(data))
     stop = end - (1 if third < 0 else 2)
     while at < stop:
@@ -88,7 +88,7 @@ def is_declaration(data: Bytes, at: Whole) -> bool | np.bool_:
 
 @bare_part
 def type_end(data: Bytes, at: Whole) -> Whole:
-    """Where the `>` of a document type stands, behind its internal subset; the end of the data if nowhere."""
+    """The place of the `>` of a document type, behind its internal subset; the end of the data if there is none."""
     end = np.int64(len(data))
     inside = False
     at += 2

@@ -18,9 +18,9 @@ The moments, with r = B/(B+t) and q_j = 1 - r^(S+j), are E λ = (S/B) q_1/q_0 an
 
 (the bounds are tested, not proved; values that rounding puts outside them are clipped).
 
-Pages change their habits, so evidence fades: with time, not with reads. In an interval t a page has taken up another
-habit, a rate drawn from the prior, with the probability h = 1 - e^(-t/SWITCHING). If the belief explains what a read
-shows with the probability p, and the prior alone with p_0, this share of the evidence is kept:
+Pages change their habits, so evidence fades: with time, not with reads. In an interval t a page has changed its habit,
+to a rate drawn from the prior, with the probability h = 1 - e^(-t/SWITCHING). If the belief explains the result of a
+read with the probability p, and the prior alone with p_0, this share of the evidence is kept:
 
     p / (p + h·max(p_0 - p, 0) + h·p_0/SLOWNESS)
 

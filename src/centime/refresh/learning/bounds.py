@@ -1,4 +1,4 @@
-"""The 90 % bounds of a page's change rate that people are shown: what its reads allow, and what other pages suggest.
+"""The 90 % bounds of a page's change rate that are shown to people, from its reads and from other pages.
 
 Beliefs of decisions need a prior from the first read on; a promise to people must not rest on one that nothing
 supports. So the prior w counts as much as there are pages behind it, N of them with evidence:
@@ -12,9 +12,9 @@ of Gamma(n, v) and Gamma(n + 1, v)): they hold whatever the rate is. With τ = 1
     never seen to change (n < FEWEST)                    0, and the rate below which 90 % lie
     quiet times do not exclude rates above (v·high < 1)  the rate above which 90 % lie, and infinity
 
-The second is a page that changed in every interval, or nearly: reads as far apart as these cannot tell how much faster
-it is. Its low bound, of which the posterior without a prior would depend on where the grid ends, is the rate at which
-so many changes would be seen with a probability of 10 %, (1 - e^(-λc))^n, drawn to that of the belief by τ.
+The second is a page that changed in every interval, or nearly: reads as far apart as these cannot show how much faster
+it is. Its low bound, of which the posterior without a prior would depend on where the grid ends, is the rate at which n
+changes would be seen with a probability of 10 %, (1 - e^(-λc))^n, drawn to that of the belief by τ.
 """
 
 from collections.abc import Callable

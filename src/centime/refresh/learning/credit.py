@@ -8,8 +8,8 @@ verified yet, its claims that were right, its claims that were wrong.
                                                   stranger, below 2
 
 A claim that is never verified changes no credit. After 255 verified claims, right and wrong are halved: so a source
-that changes is judged by its recent claims, and no credit is large enough to lie on for ever (128 lies bring any credit
-below 1/2).
+that changes is judged by its recent claims, and no source can rely on its credit indefinitely (128 lies bring any
+credit below 1/2).
 
 The claim "this page changed" is right if the content of the page had changed. A published period p is right if the
 interval of rates that the visits allow (low to high) overlaps 1/(3p)..3/p, and wrong if it does not; there is no

@@ -1,4 +1,4 @@
-"""The evidence about a page's change rate: three numbers that stand for the likelihood of all its reads.
+"""The evidence about a page's change rate: three numbers that represent the likelihood of all its reads.
 
     L(λ) = (1 - e^(-λc))^n · e^(-λv)        n changes seen, each in an interval of about c; v seconds seen unchanged
 
@@ -7,7 +7,7 @@
     a change somewhere in an interval t        n + 1, and c is moved        exact if all changed intervals are alike
     a published period p of weight w           n + w with c = 0, v + w·p
 
-The interval c that stands for several ones gives the likelihood the same slope at the rate λ̂ that is believed:
+The interval c that represents several ones gives the likelihood the same slope at the estimated rate λ̂:
 
     (n + 1)·g(c') = n·g(c) + g(t),    g(c) = c / (e^(λ̂c) - 1),    which falls from 1/λ̂ at c = 0 to 0
 
@@ -17,15 +17,15 @@ likelihood (`docs/decisions/refresh-on-other-processes.md`). The evidence does n
 can be learned and replaced.
 
 Pages change their habits, so evidence fades: with time, not with reads. In an interval t a page has taken up another
-habit, a rate drawn from the prior, with the probability h = 1 - e^(-t/SWITCHING). If the belief explains what a read
-shows with the probability p, and the prior alone with p_0, this share of n and v is kept:
+habit, a rate drawn from the prior, with the probability h = 1 - e^(-t/SWITCHING). If the belief explains the result of
+a read with the probability p, and the prior alone with p_0, this share of n and v is kept:
 
     p / (p + h·max(p_0 - p, 0) + h·p_0/SLOWNESS)
 
 So evidence that is contradicted is lost at once (a page that changed eight times a day and was then quiet for three
 days), and evidence that is confirmed fades over SLOWNESS·SWITCHING.
 
-After a SHORT interval that share is near 1 whatever the read shows, because h is small, and a page that is read often
+After a SHORT interval that share is near 1 for any result, because h is small, and a page that is read often
 would keep its evidence through a hundred quiet reads in a row. So a quiet read after a short interval makes the
 evidence as wide as the mixture of both explanations (`widened`): its mean hardly moves, but the next quiet reads move
 it. After long intervals the mixture forgets too much. It is not for reads that show a change: a prior with a heavy tail
@@ -47,8 +47,8 @@ SWITCHING = 100 * 86_400.0
 """Seconds after which a page has taken up another habit, on average."""
 SLOWNESS = 8.0
 SHORT = 2 * 86_400.0
-FEW = 8.0  # changes: a quiet read moves a belief from so few by itself
-SURE = 0.9995  # a larger share of kept evidence is all of it
+FEW = 8.0  # changes: with fewer, a quiet read moves the belief by itself
+SURE = 0.9995  # a larger share counts as all of the evidence
 UNIT = 1.0 / 1024.0
 MOST_CHANGES = 65535 * UNIT
 INTERVAL_STEPS = 8.0  # an octave, of c
@@ -85,7 +85,7 @@ def _slope(rate: float, interval: float) -> float:
 
 @bare_inlined
 def joint_interval(n: float, c: float, interval: float, rate: float) -> float:
-    """c': the interval that stands for n changes within c and one more within `interval`."""
+    """c': the interval that represents n changes within c and one more within `interval`."""
     wanted = (n * _slope(rate, c) + _slope(rate, interval)) / (n + 1.0)
     if wanted >= 1.0 - 1e-9:
         return 0.0

@@ -1,11 +1,12 @@
-"""What a test of a page is worth: a read before the page is due, which shows whether it is slower than believed.
+"""The value of a test of a page: a read before the page is due, which shows whether it is slower than estimated.
 
-A page that is believed to change too fast is given up. But the reads behind that belief may all have been far apart:
+A page that is estimated to change too fast is given up. But the reads behind that estimate may all have been far apart:
 then each of them showed a change, as it would have on a page that is well worth reading, and further reads as rare as
-these confirm the mistake. Only a read at a young age tells. With w = μ·cost/(x·beta), a page of rate λ is worth reading
-if r = λw < 1, at intervals between 3.3·w and 5·w for nearly every r below 1. A test at the age AGE·w shows no change
-with the probability e^(-AGE·r), and if it shows none, reading the page from then on at intervals of INTERVAL·w gains
-its mean freshness less the price of the reads. By the posterior p_j that is, per second and unit of x·beta,
+these confirm the mistake. Only a read at a young age is informative. With w = μ·cost/(x·beta), a page of rate λ is
+worth reading if r = λw < 1, at intervals between 3.3·w and 5·w for nearly every r below 1. A test at the age AGE·w
+shows no change with the probability e^(-AGE·r), and if it shows none, reading the page from then on at intervals of
+INTERVAL·w gains its mean freshness less the price of the reads. By the posterior p_j that is, per second and unit of
+x·beta,
 
     Σ p_j φ(λ_j w),    φ(r) = e^(-AGE·r) · ((1 - e^(-INTERVAL·r)) / (INTERVAL·r) - 1/INTERVAL)
 

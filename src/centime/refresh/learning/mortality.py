@@ -6,7 +6,7 @@ of D deaths in the middle of their intervals is
 
     δ = D / (L + G/2)
 
-Trap: a page that is found again was not dead. Its death is taken back.
+Trap: a page that is found again was not dead. Its death is no longer counted.
 """
 
 import msgspec
@@ -28,7 +28,7 @@ class Mortality(msgspec.Struct, array_like=True):
         self.seconds += seconds / 2.0
 
     def returned(self) -> None:
-        """Takes back the death of a page that is there again."""
+        """Uncounts the death of a page that is there again."""
         self.deaths = max(0.0, self.deaths - 1.0)
 
     @property

@@ -1,4 +1,4 @@
-"""The prior: what is believed of a page without evidence, learned from all pages.
+"""The prior: the belief about a page without evidence, learned from all pages.
 
 The rate of a page is λ = m·2^x: m is the usual rate of its host and its importance, and x is drawn from a law of any
 form, the weights w on the grid of `posterior.py`. A law of a given form would not do: under a gamma, pages that change
@@ -14,10 +14,11 @@ from the posteriors p_i of the pages with evidence:
 
 so that m = 2^(M_h + octaves). Logarithms are pooled: they are spread far less than rates (the mean rate of fifty pages
 of a Pareto law is wrong by a factor of three), and the fastest host does not move a thousand quiet pages. Importance
-counts as a line with a slope and a bend: where important pages change faster they are read more often, and decided what
-was believed of all others; one factor for each class needs more evidence than a slow crawl has. Rates have a floor (no
-page is seen to be slower than the crawl is old), so where they grow with importance the line bends upwards; a straight
-one took the most important pages for four times slower than they were, and read them in vain.
+counts as a line with a slope and a bend: where important pages change faster they are read more often, and without the
+line they dominated the estimates of all others; one factor for each class needs more evidence than a slow crawl has.
+Rates have a floor (no page is seen to be slower than the crawl is old), so where they grow with importance the line
+bends upwards; with a straight one, the most important pages were estimated four times too slow, and reads of them were
+wasted.
 
 A step moves only as far as the evidence outweighs the prior. So if a pass moves the priors by a tenth or more, further
 steps follow at once on a sample of pages, for one factor on all rates (`settle`).
@@ -84,8 +85,8 @@ LEAST_WEIGHTS = 1e-7 * np.exp2(-np.maximum(_OCTAVES - 10.0, 0.0))
 
 
 def first_weights() -> Floats:
-    """The prior before anything is known: a wide lognormal law, with a tail by Pareto's law of exponent 1, so that two
-    changes within a short time are enough to believe in a fast page.
+    """The prior before there is evidence: a wide lognormal law, with a tail by Pareto's law of exponent 1, so that two
+    changes within a short time are enough to make a fast page likely.
     """
     weights = np.exp(-0.5 * (_OCTAVES / FIRST_SPREAD) ** 2)
     weights[CENTRE:] = np.maximum(weights[CENTRE:], np.exp2(-_OCTAVES[CENTRE:]))
@@ -113,19 +114,19 @@ def start_prior(t: RefreshTables, mean_rate: float) -> None:
 
 
 def set_weights(t: RefreshTables) -> None:
-    """Puts the next weights into effect."""
+    """Applies the next weights."""
     t.weights[:] = t.next_weights
     derive_from_weights(t)
 
 
 def derive_from_weights(t: RefreshTables) -> None:
-    """Computes anew what follows from the weights."""
+    """Recomputes the values that follow from the weights."""
     t.log_weights[:] = np.log(t.weights)
     t.prior[:] = fresh_curves(t.weights)
 
 
 def begin_pooling(t: RefreshTables) -> None:
-    """Puts the priors that the last pass found into effect and clears the sums for the next pass."""
+    """Applies the priors that the last pass found, and clears the sums for the next pass."""
     t.facts[MEAN] = t.facts[NEXT_MEAN]
     t.means[:] = _next_means(t)
     t.factors[:] = _next_factors(t)
@@ -165,7 +166,7 @@ def _learn_line(t: RefreshTables) -> None:
     terms = np.stack([np.ones(CLASSES), _places(t), _bend(t)])
     normal = (terms * t.class_pages) @ terms.T + np.diag([1e-6, CLASS_STRENGTH, BEND_STRENGTH])
     bend = float(np.linalg.solve(normal, terms @ t.class_rates)[2])
-    t.facts[NEXT_BEND] = bend = min(max(bend, 0.0), MOST_BEND)  # downwards it was chance, and cost freshness
+    t.facts[NEXT_BEND] = bend = min(max(bend, 0.0), MOST_BEND)  # a downward bend was chance, and cost freshness
     rest = terms @ (t.class_rates - bend * t.class_pages * terms[2])
     t.facts[NEXT_SLOPE] = _bounded(float(np.linalg.solve(normal[:2, :2], rest[:2])[1]))
 

@@ -1,13 +1,13 @@
-"""The belief about a page's change rate: the posterior on a grid of rates, and the gamma that stands for it.
+"""The belief about a page's change rate: the posterior on a grid of rates, and the gamma that represents it.
 
     λ_j = m·2^((j - CENTRE)/2)                      the grid, around the usual rate m of the page's host and importance
     p_j ∝ w_j · (1 - e^(-λ_j c))^n · e^(-λ_j v)     w: the prior, learned from all pages (`pooling.py`)
 
 The grid reaches ten octaves down and 26 up, from the lowest usual rate (`pooling.py`) to several changes per second:
-the end of the grid must not decide what is believed of a fast page, and no crawl reads pages more often. The points
+the end of the grid must not decide the estimate of a fast page, and no crawl reads pages more often. The points
 that quiet time excludes are not computed, so the long grid costs little.
 
-The rest of the book wants a distribution of two numbers, because it needs the demand of all pages under all thresholds
+The rest of the book needs a distribution of two numbers, because it needs the demand of all pages under all thresholds
 (`demand.py`): Gamma(S, B), with F(a) = (B/(B+a))^S the probability that a copy of age a is fresh. No gamma is like the
 posterior at all ages: one with the same moments lost 3 points of freshness (`docs/decisions`). But only ages near the
 one at which the page is due count. So the gamma is the one with the posterior's probability that the copy is fresh at
@@ -21,7 +21,7 @@ that age a, and its mean freshness until then:
 
 A copy that is not read for long may belong to a page that has changed its habits since. If the prior says that such a
 copy is fresher than the posterior does, it counts with the probability 1 - e^(-ra), r by `doubt.py`: so a page that was
-found to change too fast is read again when it is old, and a page that froze is found out.
+found to change too fast is read again when it is old, and a page that has stopped changing is detected.
 
 The due age under the threshold of the last pass follows from the gamma, and the gamma from the age, in a few rounds.
 If the mean rate decides (the paper's rule, or a weight of age), the gamma has the mean of the posterior and its F at
@@ -132,8 +132,8 @@ def mean_octaves(t: RefreshTables) -> float:
 
 @bare_inlined
 def learned_octaves(t: RefreshTables, v: float, m: float) -> float:
-    """E log2(λ/m), but not below what evidence can tell: a page seen unchanged for v seconds is as slow as 1/(4v), or
-    slower. Without this bound the usual rate of pages that never change would fall for ever.
+    """E log2(λ/m), but not below the least rate that evidence can support: a page seen unchanged for v seconds is as
+    slow as 1/(4v), or slower. Without this bound the usual rate of pages that never change would fall without end.
     """
     octaves = mean_octaves(t)
     return max(octaves, -2.0 - math.log2(v * m)) if v >= 1e-3 else octaves
@@ -188,7 +188,7 @@ def fresh_shares(t: RefreshTables, m: float, age: float) -> tuple[float, float, 
 
 @bare_part
 def explain(t: RefreshTables, m: float, interval: float, since: float) -> None:
-    """Writes the probability (or density) of what a read shows, by the posterior in `scratch` (OLD) and by the prior
+    """Writes the probability (or density) of the result of a read, by the posterior in `scratch` (OLD) and by the prior
     (NEW) into `explained`, each with the mean of λ/m and of its square after it.
 
     `since` is infinite for a quiet interval, negative for a change at an unknown time.

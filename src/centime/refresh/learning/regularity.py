@@ -2,16 +2,16 @@
 
 Interval i, of length t_i, has a change (c_i = 1) or not. Under a Poisson process of rate λ,
 
-    p_i = 1 - e^(-λ t_i),   r_i = c_i - p_i,   m_i = MEMORY·(m_(i-1) + r_(i-1))      what intervals before i showed
+    p_i = 1 - e^(-λ t_i),   r_i = c_i - p_i,   m_i = MEMORY·(m_(i-1) + r_(i-1))      the excess of intervals before i
     z = (Σ r_i m_i + bias) / sqrt(Σ p_i (1 - p_i) m_i²)
 
 The r_i are independent of what came before, so z is nearly normal with mean 0 and variance 1. After a burst has begun
 more changes follow, and z is high; after an even change there is none for a while, and z is low. λ is the rate of
 largest likelihood, which is fitted to the same intervals and so makes the sum lower: with d_i = t_i e^(-λ t_i), the
-derivative of p_i, E r_i r_j is -d_i d_j / Σ (d²/p(1 - p)) instead of 0. The bias makes up for that.
+derivative of p_i, E r_i r_j is -d_i d_j / Σ (d²/p(1 - p)) instead of 0. The bias compensates for that.
 
-The same sums over many pages of one host show what no single page shows (`pooled`), and those over pages of all hosts
-what no host shows: Σ(Σ r m)/Σ(Σ p (1 - p) m²) is an effect e, and a page with the variance V would have z = e·sqrt(V)
+The same sums over many pages of one host show more than a single page (`pooled`), and those over pages of all hosts
+more than one host: Σ(Σ r m)/Σ(Σ p (1 - p) m²) is an effect e, and a page with the variance V would have z = e·sqrt(V)
 if it changed like the others. If e is large and sure, pages count as irregular unless their own z contradicts that.
 
 Chance is claimed only if reads would have shown anything else: if |e| + SURE/sqrt(V), the largest effect that the reads
@@ -23,7 +23,7 @@ of the rate (`bounds.py`) must hold for other patterns too (`allowed`):
     high    HIDDEN times as high: each change that was seen may stand for a burst that was over before the next read
 
 Trap: bursts within one interval are one change to every reader. They cannot be seen, and the estimated rate is that at
-which copies become stale, not the rate of single changes. HIDDEN is an assumption, not something that reads tell.
+which copies become stale, not the rate of single changes. HIDDEN is an assumption, which reads cannot confirm.
 """
 
 import math
@@ -79,7 +79,7 @@ class Dispersion(NamedTuple):
 
     @property
     def z(self) -> float:
-        """How far the changes are from those of a Poisson process, in standard deviations."""
+        """The distance of the changes from those of a Poisson process, in standard deviations."""
         return self.total / math.sqrt(self.variance) if self.variance > 0.0 else 0.0
 
     @property
@@ -112,7 +112,7 @@ def dispersion(times: Vector, changed: Flags) -> Dispersion | None:
 
 
 def shows_dispersion(visits: npt.NDArray[np.int64], changes: npt.NDArray[np.int64]) -> Flags:
-    """Of which pages the dispersion may be known, by the number of their visits and of the changes seen."""
+    """Which pages may have a known dispersion, by the number of their visits and of the changes seen."""
     intervals = visits - 1
     return (intervals >= FEWEST_INTERVALS) & (changes >= FEWEST) & (changes <= intervals - FEWEST)
 

@@ -1,4 +1,4 @@
-"""The verdict of a visit: what the refresh book learns from it about a page's changes.
+"""The verdict of a visit: the evidence about a page's changes for the refresh book.
 
     FIRST    the first read of the page: there is a copy, but no interval yet
     QUIET    no change since the last read (a 304, or the same signature of the content)
