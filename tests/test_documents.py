@@ -202,6 +202,40 @@ def test_prose_is_wrapped_at_100_columns(document: Path) -> None:
     assert [line for line in prose if len(line) > 100 and not line.startswith(("|", "![", "["))] == []
 
 
+def avoided_words() -> dict[str, str]:
+    """The words that CONTRIBUTING.md lists as not used, each with what we write instead."""
+    listed = sections(PROJECT / "CONTRIBUTING.md")["Words that we do not use"]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", listed, re.MULTILINE)[1:]  # without the heading
+    return {words: instead for row, instead in rows for words in row.split(", ")}
+
+
+AVOIDED = avoided_words()
+AVOIDED_PATTERN = re.compile(r"\b(?:" + "|".join(AVOIDED).replace(" ", r"\s+") + r")\b", re.IGNORECASE)
+
+
+def said_badly(text: str) -> list[str]:
+    """The avoided words in a text, each with its place and what to write."""
+    found = AVOIDED_PATTERN.finditer(text)
+    words = [(" ".join(one[0].split()), text.count("\n", 0, one.start()) + 1) for one in found]
+    return [f"line {line}: {word!r}; write: {AVOIDED[word.lower()]}" for word, line in words]
+
+
+def test_the_list_of_words_is_read() -> None:
+    assert said_badly("The server\nis\ntold twice.") == ["line 2: 'is told'; write: is notified, receives, is reported"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=by_name)
+def test_documents_use_plain_words(document: Path) -> None:
+    text = document.read_text()
+    if document.name == "CONTRIBUTING.md":
+        text = text.replace(sections(document)["Words that we do not use"], "")
+    assert said_badly(re.sub(r"`[^`\n]*`", "", text)) == []
+
+
+def test_help_texts_use_plain_words() -> None:
+    assert said_badly((PROJECT / "docs/centime.1").read_text()) == []
+
+
 def test_the_drawing_of_the_layers_is_the_contract() -> None:
     contract = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     drawing = re.search(

@@ -223,7 +223,7 @@ def test_the_overview_shows_the_truth_beside_its_figures_where_it_is_known(small
     folder = Path(shutil.copytree(small_folder, tmp_path / "museum"))
     asker = Asker({"museum": folder})
     try:
-        assert "Beside the truth" not in asker.get("/c/museum/overview").text
+        assert "Compared with the truth" not in asker.get("/c/museum/overview").text
         assert asker.get("/c/museum/overview.json").json["truth"] is None
     finally:
         asker.close()
@@ -248,7 +248,7 @@ def test_the_overview_shows_the_truth_beside_its_figures_where_it_is_known(small
         assert "the links as they were read" in page.text
     finally:
         asker.close()
-    for part in ("Beside the truth", ">777<", ">43.2 %<", ">0.125<", "http://a.example/&lt;b&gt;", ">1.25<"):
+    for part in ("Compared with the truth", ">777<", ">43.2 %<", ">0.125<", "http://a.example/&lt;b&gt;", ">1.25<"):
         assert part in page.text
     assert tags(page).inline == []
 

@@ -70,7 +70,7 @@
         while (list.children.length > 30) list.lastElementChild.remove();
       }
     });
-    events.onerror = () => { live.textContent = "The connection was lost; it comes back by itself."; };
+    events.onerror = () => { live.textContent = "The connection was lost; reconnecting."; };
   }
   const slider = document.querySelector('input[data-scale="log"]');
   if (slider) {
