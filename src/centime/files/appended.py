@@ -101,7 +101,7 @@ class AppendedFile:
 
     @property
     def tail(self) -> Octets:
-        """What this reader has appended in its own memory, read-only."""
+        """The items that this reader has appended in its own memory, read-only."""
         tail = self._tail[: self.length - len(self.base)]
         tail.flags.writeable = False  # so that `base` and `tail` have one type and a kernel is compiled once
         return tail
@@ -131,13 +131,13 @@ class AppendedFile:
         return self.tail[begin : begin + count].tobytes()
 
     def truncate(self, length: int) -> None:
-        """Forgets what was appended after the first `length` bytes."""
+        """Drops everything after the first `length` bytes."""
         self.length = length
         del self._checksums[length // BLOCK :]
         self._digest = self._digest_of_rest()
 
     def must_be_there(self) -> None:
-        """FileGone if the file was deleted or replaced while this writer had it open."""
+        """Raises FileGone if the file was deleted or replaced while this writer had it open."""
         if self.writable:
             must_lead_to(self.path, self._handle)
 
@@ -161,7 +161,7 @@ class AppendedFile:
         return state
 
     def damaged_blocks(self, state: State) -> list[int]:
-        """The blocks of the file that are not what they were at that state."""
+        """The blocks of the file that differ from that state."""
         length, view = int(state[0]), self.base.data
         return [
             block
@@ -208,7 +208,7 @@ class AppendedFile:
         step = min(max(self._room, SMALLEST_STEP), LARGEST_STEP)
         try:
             self._allocate(max(end, self._room + step))
-        except NoRoom:  # for so much; perhaps there is for this item
+        except NoRoom:  # for a whole step; perhaps there is room for this item
             self._allocate(end)
         self._map_file()
 

@@ -2,7 +2,7 @@
 
     frame     length u32, kind u8 (1 to 255), checksum u64, chain u64, payload
     checksum  xxh3-64 of the payload, seeded with length and kind, plus the frame's index, modulo 2^64
-    chain     xxh3-64 of the chain of the frame before and this checksum: it stands for all frames up to here
+    chain     xxh3-64 of the chain of the frame before and this checksum: it identifies all frames up to here
 
 The checksum contains the index, so the index of a frame can be computed from its bytes. A valid frame after a gap of
 unknown length is recognised because its index fits the gap, and a frame in the wrong place is rejected. The chain

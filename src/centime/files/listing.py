@@ -1,5 +1,5 @@
-"""Lists folders, and says what is in the place of a file. What cannot be listed is an error that names the folder:
-`Path.glob` takes a folder that may not be read for an empty one.
+"""Lists folders, and describes entries that are not files. A folder that cannot be listed raises an error that names
+it: `Path.glob` treats an unreadable folder like an empty one.
 """
 
 import os
@@ -37,8 +37,8 @@ def list_files(folder: Path, pattern: str = "*") -> list[Path]:
 
 
 def list_others(folder: Path, *patterns: str) -> list[Path]:
-    """The paths in a folder whose names match one of the patterns and that are no plain files, links among them: a path
-    is made of no other, because a folder with snapshots has hundreds of files.
+    """The paths in a folder whose names match one of the patterns and that are no plain files, links among them: paths
+    are made only of these, because a folder with snapshots has hundreds of files.
     """
     return [folder / entry.name for entry in _entries(folder, *patterns) if not entry.is_file(follow_symlinks=False)]
 
@@ -56,12 +56,12 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def not_a_file(path: Path) -> str:
-    """A sentence that names what is at a path in the place of a file; empty if it is a file, or nothing is there."""
+    """A sentence that says what is at a path instead of a file; empty if it is a file, or nothing is there."""
     return _other_than(stat.S_IFREG, path)
 
 
 def not_a_folder(path: Path) -> str:
-    """A sentence that names what is at a path in the place of a folder; empty if it is one, or nothing is there."""
+    """A sentence that says what is at a path instead of a folder; empty if it is one, or nothing is there."""
     return _other_than(stat.S_IFDIR, path)
 
 
@@ -76,7 +76,7 @@ def _other_than(kind: int, path: Path) -> str:
 
 
 def _kind(path: Path) -> int | None:
-    """What is at a path, behind a link if it leads somewhere; None if nothing is there."""
+    """The kind of the entry at a path, behind a link unless it is dead; None if nothing is there."""
     try:
         own = stat.S_IFMT(path.lstat().st_mode)
     except FileNotFoundError:

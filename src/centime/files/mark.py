@@ -4,8 +4,8 @@
               xxh3-64 of these bytes; two slots, SLOT_BYTES apart
 
 Frames are written, synced, and then marked. So a journal that ends before its mark has lost frames that were confirmed,
-and whatever is wrong behind the mark was never confirmed. Marks go to the two slots in turn: a torn one leaves the one
-before it. A reader must read the mark before it reads the journal, never after.
+and damage behind the mark concerns frames that were never confirmed. Marks go to the two slots in turn: a torn one
+leaves the one before it. A reader must read the mark before it reads the journal, never after.
 """
 
 import os
@@ -25,7 +25,7 @@ _SLOT = Struct("<8sQQIQQ")
 
 
 class Mark(NamedTuple):
-    """What was confirmed: all frames before the index `frame`, the last of them in `segment`."""
+    """The confirmed frames: all before the index `frame`, the last of them in `segment`."""
 
     identity: int
     number: int
@@ -45,7 +45,7 @@ def read_mark(path: Path) -> Mark | None:
 
 
 def mark_trouble(path: Path) -> str:
-    """What is wrong with the file of a mark, in a few words; empty if nothing is."""
+    """What is wrong with the file of a mark, in a few words; empty if nothing."""
     data = read_file(path) if path.is_file() else b""
     if not data:
         return "is missing or empty"
@@ -84,7 +84,7 @@ class MarkFile:
         self.last = mark
 
     def must_be_there(self) -> None:
-        """FileGone if the file was deleted or replaced."""
+        """Raises FileGone if the file was deleted or replaced."""
         must_lead_to(self.path, self._handle)
 
     def write_back(self) -> None:

@@ -1,4 +1,5 @@
-"""Whole files as arrays of octets. A module of its own: what only lists or writes files need not wait for numpy."""
+"""Whole files as arrays of octets. A module of its own: code that only lists or writes files need not wait for the
+import of numpy."""
 
 import os
 

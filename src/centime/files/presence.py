@@ -1,9 +1,9 @@
-"""Whether an open file still has its name, and how it gets it back.
+"""Checks that an open file still has its name, and gives it back.
 
-A file that is deleted while it is open takes everything that is written to it, and all of it vanishes when the last
-process closes it. So whoever writes to a file for long looks now and then, and before others rely on what was written,
-whether its name still leads to it. If not, the content is still there, behind the open handle: `write_back` writes it
-again under its name. What has taken its place meanwhile is renamed to `NAME.other`: somebody else's file is kept too.
+A file that is deleted while it is open still accepts writes, and all of it is lost when the last process closes it. So
+a process that keeps a file open checks now and then, and before others rely on its content, whether the name still
+leads to it. If not, the content is still there, behind the open handle: `write_back` writes it again under its name. A
+file that has taken its place meanwhile is renamed to `NAME.other`, and so kept too.
 """
 
 import os
@@ -17,7 +17,7 @@ CHUNK = 1 << 20
 
 
 def must_lead_to(path: Path, handle: int) -> None:
-    """FileGone if a path does not lead to this open file."""
+    """Raises FileGone if a path does not lead to this open file."""
     try:
         there = path.stat()
     except OSError:

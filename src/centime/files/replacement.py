@@ -4,20 +4,20 @@ The new bytes go to a temporary file in the same folder, which is then renamed o
 old file is untouched and the temporary file is removed. A full disk raises `NoRoom`, which names the file to replace.
 
     replace_file      whole bytes, by the only process that writes this file, which only its owner can read. The
-                      temporary file is `.NAME`, so the next attempt overwrites what a killed process left
+                      temporary file is `.NAME`, so the next attempt overwrites the one that a killed process left
     replacing_file    an open file to write to. Several processes may replace the same file: each temporary file
                       has a name of its own, `.NAME.TOKEN.part`
     replacing_files   several files that appear together, written by functions that open a path themselves. These are
                       files that a user names: see below
 
-What a user names need not be a file. If it is a symbolic link, the file that it leads to is replaced, and the link
-stays. A device, a FIFO or a socket is never replaced: the new bytes are copied into it when they are complete.
+A path that a user names need not be a file. If it is a symbolic link, the file that it leads to is replaced, and the
+link stays. A device, a FIFO or a socket is never replaced: the new bytes are copied into it when they are complete.
 `STANDARD_OUTPUT`, the path `-`, is standard output. `is_stream` says which paths are not files.
 
 `durable` means: the bytes are synced before the rename and the folder after it, so the new file survives a power
 failure. Without it, a power failure can leave an empty file.
 
-Trap: a killed process leaves its temporary file. Whoever lists a folder must skip names that begin with a dot.
+Trap: a killed process leaves its temporary file. Code that lists a folder must skip names that begin with a dot.
 """
 
 import os

@@ -1,13 +1,13 @@
 """The frontier holds the pages that wait to be fetched, by host, and leases the most important page of the ready hosts.
 
 `strategy.py` states which page is next and what is guaranteed; `tables.py` states the memory per page. The frontier is
-deterministic: the pages it leases depend only on the calls made and on their sequence. Time is an argument and may even
+deterministic: the pages it leases depend only on the calls made and on their order. Time is an argument and may even
 run backwards. All calls take batches.
 
 An argument that only our own code can get wrong (a page that is already inside, a key that is NaN, a host that has no
 lease to release) raises ScheduleBroken. A setting out of its range raises BadSetting.
 
-Over 400 lines because it is one class: every method that keeps queues, hosts and standings consistent stands here; the
+Over 400 lines because it is one class: every method that keeps queues, hosts and standings consistent is here; the
 kernels are in the modules beside it.
 """
 
@@ -177,7 +177,8 @@ class Frontier:
 
     @property
     def put_off(self) -> int:
-        """How many hosts the last lease put off: their domain or address had all the leases that it may have."""
+        """The number of hosts that the last lease delayed: their domain or address had as many leases as it may
+        have."""
         return int(self._t.counts[PUT_OFF_COUNT])
 
     def release(self, host: HostId, next_time: float, standing: int = UNCHANGED) -> None:
@@ -387,7 +388,7 @@ class Frontier:
             host_clocks.join_group(t, int(host), int(arrays["groups"][host]))
         ends = np.cumsum(arrays["queue_sizes"], dtype=np.int64)
         for first in range(0, len(arrays["pages"]), _BATCH):
-            # pages added in heap order stay where they are put, so each costs one comparison
+            # pages added in heap order stay in place, so each costs one comparison
             part = slice(first, first + _BATCH)
             pages = arrays["pages"][part]
             queue = np.searchsorted(ends, np.arange(first, first + len(pages)), side="right")

@@ -1,5 +1,5 @@
-"""What sets the time at which a host is ready: released leases, delays of hosts and of address groups, blocks; and what
-its leases count for: its standing, domain and address.
+"""Kernels that set the time at which a host is ready (released leases, delays of hosts and of address groups, blocks),
+and the counts to which its leases belong: its standing, domain and address.
 
 These kernels change a host's clock; `readiness.py` derives from it whether the host is idle, waiting or ready.
 """
@@ -41,7 +41,7 @@ def _release(t: Tables, h: Whole, next_time: float, standing: Whole) -> bool:
         return False
     count_leases(t, h, -1)
     t.times[h, NEXT_TIME] = next_time
-    settle(t, h)  # takes its queues out of the heaps of its old standing
+    settle(t, h)  # removes its queues from the heaps of its old standing
     if standing >= 0:
         _set_standing(t, h, standing)
     return True

@@ -1,7 +1,7 @@
 """Outstanding leases and their time-outs: the pages of a fetcher that dies come back.
 
 A lease ends when its page's visit is reported, or expires `timeout_seconds` after it was granted, whichever is first;
-`end` then returns False for a report that comes too late. Time that runs backwards counts as standing still, so leases
+`end` then returns False for a report that comes too late. Time that runs backwards counts as stopped, so leases
 expire in the order in which they were granted.
 """
 

@@ -1,8 +1,8 @@
 """Passes over all queues: copies them into a state, sets all keys, lists pages from the best one down.
 
 A state lists the queues by host and kind, each with its pages in heap order. Reading it back gives the same heaps,
-entry by entry. So a frontier that was read back leases the same pages for ever, and its own state stays the same, bit
-for bit.
+entry by entry. So a frontier that was read back leases the same pages as the original from then on, and its own state
+stays the same, bit for bit.
 """
 
 import heapq

@@ -109,7 +109,7 @@ def _end_queue(t: Tables, q: Whole) -> None:
 
 @bare_inlined
 def count_leases(t: Tables, h: Whole, change: Whole) -> None:
-    """Adds to the leases in flight of a host, and of all that it counts for: its standing, domain and address."""
+    """Adds to the leases in flight of a host, and of its standing, domain and address."""
     standing = t.hosts[h, STANDING]
     domain = t.hosts[h, DOMAIN]
     group = t.hosts[h, GROUP]

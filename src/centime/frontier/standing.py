@@ -1,4 +1,4 @@
-"""How a host stands with us, and how many leases hosts of each standing may have: slow hosts never stop the others.
+"""The standing of a host, and how many leases hosts of each standing may have: slow hosts never stop the others.
 
     NEW          never answered, never failed
     ANSWERING    its last lease ended with an answer, in time
@@ -9,8 +9,8 @@ cannot take: with S slots in all, NEW 3/8 S, ANSWERING 1/2 S, FAILING 1/8 S. Hen
 that answers waits for a slot only while S/2 hosts that answer too are being fetched from. One registered domain, and
 one network address, has at most a part of them: NEW 1/16 S, ANSWERING 1/8 S, FAILING 1/64 S.
 
-A host whose domain or address has its part is put off to the next whole second, or to a later one if a call puts off
-more than PUT_OFF_AT_ONCE: so hosts that are put off again and again cost little. The domain of a host is one of DOMAINS
+A host whose domain or address has its full part is delayed to the next whole second, or to a later one if a call delays
+more than PUT_OFF_AT_ONCE: so hosts that are delayed again and again cost little. The domain of a host is one of DOMAINS
 numbers, a hash of the name: two domains that share a number share their part.
 """
 
@@ -34,7 +34,7 @@ IN_ALL: Final = 0
 SHARED: Final = 1  # by the hosts of a domain, and by those of an address
 
 _PARTS = ((3, 4, 1), (0.5, 1, 0.125))  # eighths of the slots, by standing
-_LEAST = ((1, 1, 1), (4, 16, 2))  # a crawl with few slots must not crawl at a snail's pace
+_LEAST = ((1, 1, 1), (4, 16, 2))  # so that a crawl with few slots is not too slow
 _UNBOUNDED = np.full((2, STANDINGS), np.iinfo(np.int64).max, dtype=np.int64)
 
 

@@ -15,7 +15,7 @@ successive such choices it takes between ⌊share·n⌋ and ⌈share·n⌉. With
 accumulates.
 
 Hosts of each standing, of each domain and of each address have a bounded number of leases (`standing.py`). A page whose
-host is over a bound counts as a page of a host that is not ready; the host of a full domain or address is put off.
+host is over a bound counts as a page of a host that is not ready; the host of a full domain or address is delayed.
 
 With `discovery` > 0, the worth of one unit of importance of an unread page, refresh and discovery (levels 4 and 5)
 choose as one level: the larger of worth(best due page) and discovery · importance(best unread page) is next, and a tie
@@ -57,7 +57,7 @@ WHOLE_CREDIT: Final = 1_000_000
 
 @bare_inlined
 def _is_full(t: Tables, h: Whole, standing: Whole, bounds: npt.NDArray[np.int64]) -> bool:
-    """Whether the domain or the address of a host has as many leases as it may."""
+    """Whether the domain or the address of a host has as many leases as it may have."""
     domain = t.hosts[h, DOMAIN]
     group = t.hosts[h, GROUP]
     return bool(

@@ -10,8 +10,8 @@ queues are long:
 
 A queue of one chunk has no directory: a host with a few pages costs a chunk (72 bytes), a queue (44), a host (64).
 
-Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Whatever leaves the frontier is a
-copy.
+Trap: arrays grow in place (`ndarray.resize`), so no view of them may outlive a call. Arrays that leave the frontier are
+copies.
 """
 
 from typing import Any, Final, NamedTuple
@@ -86,7 +86,7 @@ OUTSTANDING_COUNT: Final = 12
 CLASS_COUNT: Final = 13
 HIGHEST_PAGE: Final = 14
 HIGHEST_HOST: Final = 15
-PUT_OFF_COUNT: Final = 16  # hosts that the last lease put off
+PUT_OFF_COUNT: Final = 16  # hosts that the last lease delayed
 
 
 class Tables(NamedTuple):

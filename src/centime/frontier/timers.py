@@ -7,7 +7,7 @@ rhythm, and for the deadlines of subscriptions.
     return:  a page that is gone or given up, in a crawl that refreshes, waits the least interval, and twice as long
              each time, at most 4 weeks; an important page waits less at most
 
-Adding a page again moves its time. Pages that are due together come by time, then by page number.
+Adding a page again moves its time. Pages that are due together are ordered by time, then by page number.
 """
 
 import heapq

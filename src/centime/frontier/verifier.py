@@ -1,4 +1,4 @@
-"""The verifier of the frontier: scans all tables and checks every invariant anew, in O(pages + hosts)."""
+"""The verifier of the frontier: scans all tables and checks every invariant, in O(pages + hosts)."""
 
 from typing import Final
 

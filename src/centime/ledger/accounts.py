@@ -4,8 +4,8 @@
 lost.
 
 - A page joins with H = L e and r = 0, so no other page changes. The first pages of a ledger bring the money.
-- Accounts of proxies (`partial`) lie behind those of the pages, from `room` on: PAID is what was told, RECEIVED what is
-  carried. The ledger of a whole crawl has none.
+- Accounts of proxies (`partial`) lie behind those of the pages, from `room` on: PAID is the money that was sent,
+  RECEIVED the money that rows carry. The ledger of a whole crawl has none.
 - The unit is as small as 64 bits allow. If more pages would overflow, or the mean share has become small, the money is
   revalued: all H are multiplied by a power of two, and the received money is computed again from the rows. This is
   rare: a crawl that grows from three pages to a million does it a few times, mostly while it is small.
@@ -74,7 +74,7 @@ class Accounts:
         self.revaluations = 0  # how often all money was multiplied
         self.room = 0  # for pages
         self.proxies = 0
-        self.others = Sums()  # of the other partitions of a cluster, as last heard
+        self.others = Sums()  # of the other partitions of a cluster, as last received
         self.books = Books(
             np.zeros((0, 2), dtype=np.int64),
             np.zeros((0, 2), dtype=np.uint8),
@@ -233,7 +233,7 @@ class Accounts:
         return first
 
     def proxy_money(self) -> npt.NDArray[np.int64]:
-        """What was told of each proxy (PAID) and what is carried to it (RECEIVED)."""
+        """The money sent for each proxy (PAID) and the money that rows carry to it (RECEIVED)."""
         return self.books.money[self.room : self.room + self.proxies]
 
     def gather(self, pages: Pages) -> RowBatch:
@@ -303,7 +303,7 @@ class Accounts:
             self.share_out()
 
     def receipts(self) -> tuple[npt.NDArray[np.int64], int]:
-        """What the known rows carry to each account, by the definition, and the number of links."""
+        """The money that the known rows carry to each account, by the definition, and the number of links."""
         received = np.zeros(self.room + self.proxies, dtype=np.int64)
         links = 0
         for start in range(0, self.pages, BATCH):
@@ -316,7 +316,7 @@ class Accounts:
 
 @late_kernel(0.2)
 def _place(targets: npt.NDArray[np.int32], placed: npt.NDArray[np.int32], back: Whole) -> None:
-    """Writes targets, those of proxies so many places back."""
+    """Writes targets, those of proxies moved back by `room`."""
     for link in range(len(targets)):
         target = targets[link]
         placed[link] = target - back if target >= PROXY else target

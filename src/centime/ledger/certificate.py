@@ -2,17 +2,17 @@
 
     |x - x*|_1 / N  <=  d/(1-d) * [ sum |rho| + sum |u| + sum over channels |A - B| + |V - L E| + 2 links ] / sum H
 
-rho is what pages owe at the constant level L. u is what rows carry to proxies and no batch has told yet. A and B are
-the absolute sums of all entries that the sender of a channel has closed and that its receiver has applied. V, E and H
-are sums over all reports. x_i = (f*_i + (V/E) e_i) N / sum H, where f* is what all reported rows carry, and x* is the
-exact PageRank of those rows; a link to a page that its owner's report does not know yet counts as one to the virtual
-page.
+rho is what pages owe at the constant level L. u is the money that rows carry to proxies and that is not in a batch yet.
+A and B are the absolute sums of all entries that the sender of a channel has closed and that its receiver has applied.
+V, E and H are sums over all reports. x_i = (f*_i + (V/E) e_i) N / sum H, where f* is what all reported rows carry, and
+x* is the exact PageRank of those rows; a link to a page that its owner's report does not know yet counts as one to the
+virtual page.
 
-Guarantee: the reports may be of different moments. No cut of the cluster is consistent, and every one certifies,
-because f* is a function of H and the rows alone; `docs/decisions/cluster.md` has the proof. What a partition shows by
-itself uses what has arrived instead of f*: `shown` adds the money that is still on its way.
+Guarantee: the reports may be of different moments. Although no such cut of the cluster is consistent, every one
+certifies, because f* is a function of H and the rows alone; `docs/decisions/cluster.md` has the proof. The figures that
+a partition shows alone use the money that has arrived instead of f*: `shown` adds the money that is still in flight.
 
-Trap: a report must be of a moment after which nothing was lost: of frames that are durable.
+Trap: a report must be of a moment after which nothing can be lost: of durable frames.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ FLOATING = 2.0**-50  # the error of phi's floating point, as a share of all mone
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one partition says of its money at one moment. `sent` and `applied` have the cumulative absolute sums of the
-    channels to and from each partition.
+    """The report of one partition about its money at one moment. `sent` and `applied` have the cumulative absolute sums
+    of the channels to and from each partition.
     """
 
     partition: int
@@ -45,7 +45,8 @@ class Report:
 class Certificate:
     """Bounds of the error of all importance, as `error` of a ledger; and the sums by which it is scaled.
 
-    `error` is that of the importance that follows from all reported rows, `shown` that of what each partition shows.
+    `error` is that of the importance that follows from all reported rows, `shown` that of the figures that each
+    partition shows.
     """
 
     error: float
@@ -54,7 +55,7 @@ class Certificate:
 
 
 def certified(reports: Sequence[Report]) -> Certificate:
-    """What one report of each partition certifies, whatever their moments; they are in the order of the partitions."""
+    """The certificate of one report of each partition, at any moments; reports are in the order of the partitions."""
     if [report.partition for report in reports] != list(range(len(reports))):
         given = [report.partition for report in reports]
         raise LedgerImbalance(f"a certificate needs one report of each partition in their order, not of {given}")

@@ -46,7 +46,7 @@ from centime.model.kernel import Whole
 from centime.model.row_batch import Pages, RowBatch, RowStore
 
 SWEEP_SHARE = 0.75  # a sweep pays pages that owe more than this share of the mean debt; below 1, so there is always one
-# Debts stop falling when all that is left is what rounding moves around: up to a unit per link, and up to E units of
+# Debts stop falling when only rounding moves money: up to a unit per link, and up to E units of
 # the virtual page, which shares out multiples of E.
 IDLE_SWEEPS = 8  # sweeps without progress, with debts of at most ROUNDED times that, end `settle`
 ROUNDED = 8

@@ -61,7 +61,7 @@ def write_state(path: Path, kind: str, facts: dict[str, Any], arrays: dict[str, 
 
 def read_state(path: Path) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Kind, facts and arrays of a file of `write_state`; BadInput if there is no such file, DamagedFile says what is
-    wrong with any other.
+    wrong with the file.
     """
     try:
         data = path.read_bytes()

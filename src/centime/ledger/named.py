@@ -79,7 +79,8 @@ class Ledger:
     def visit_all(
         self, graph: object, *, source: str | None = None, target: str | None = None, weight: str | None = "weight"
     ) -> None:
-        """Records a visit to every page of a graph: a data frame, pairs, or whatever else `centime.pagerank` takes.
+        """Records a visit to every page of a graph: a data frame, pairs, or any other graph that `centime.pagerank`
+        takes.
 
         Names are text or whole numbers, as in `pagerank`; a page that is only linked to is read too, without links.
         """

@@ -16,7 +16,7 @@ twice that, in the sum over all pages). It is not a bound of the error; the exac
 
 Trap: `importance` looks at all pages even if only a few are requested, because the mean over all is 1.
 
-Over 400 lines because it is one class: every method that moves cash stands here, its arithmetic in the modules above.
+Over 400 lines because it is one class: every method that moves cash is here, its arithmetic in the modules above.
 """
 
 from typing import Any, Literal, get_args

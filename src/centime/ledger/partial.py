@@ -1,14 +1,14 @@
 """The exact ledger of one partition of a cluster: a constant level, proxies, and money that arrives.
 
-    rho_i = f_i + L e_i - H_i         settling sets H_i := f_i + L e_i;  L is the same for ever on all partitions
+    rho_i = f_i + L e_i - H_i         settling sets H_i := f_i + L e_i;  L is the same constant on all partitions
     u_j   = carried_j - told_j        of a proxy: what rows of this partition carry to page j of another one now, and
                                       what batches have told that one so far
 
-Where nothing is owed or on its way, H = L (I - dW)^-1 e, which is proportional to PageRank, and V = L E follows by
-itself: the virtual page only sets the scale, so it is no shared state and nothing about it is exchanged. Every payment
-lowers sum|rho| + sum|u| + |in flight| by at least (1 - d)|rho_i|, in any order and with any delays.
+Without debts and money in flight, H = L (I - dW)^-1 e, which is proportional to PageRank, and V = L E follows: the
+virtual page only sets the scale, so it is no shared state and nothing about it is exchanged. Every payment lowers
+sum|rho| + sum|u| + |in flight| by at least (1 - d)|rho_i|, in any order and with any delays.
 
-- A proxy is an account: a row names it by PROXY + its number. It is no page, has no row and no focus weight. Its
+- A proxy is an account: a row names it by PROXY + its number. It is not a page, and has no row and no focus weight. Its
   payment is an entry of a batch: `tell` sets told := carried and returns the difference.
 - A page that this partition refuses to crawl, but that others link to, joins in the class OUTSIDE with e = 0: it keeps
   the money that it is sent.
@@ -66,7 +66,7 @@ class PartialLedger(ExactLedger):
         self, proxies: npt.NDArray[np.int32], threshold: int, most: int, begin: int = 0
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
         """The proxies, by their places in `proxies` from `begin` on, whose unsent money is `threshold` or more, at most
-        `most` of them, and that money, which is told from now on; and where to go on, or 0 at the end.
+        `most` of them, and that money, which is told from now on; and where to continue, or 0 at the end.
         """
         most = min(most, len(proxies) - begin)
         places, amounts = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
@@ -87,11 +87,11 @@ class PartialLedger(ExactLedger):
         self._after_payments(paid)
 
     def hear(self, others: Sums) -> None:
-        """Scales importance by the sums of all other partitions, as last heard."""
+        """Scales importance by the sums of all other partitions, as last received."""
         self._accounts.others = others
 
     def report(self, partition: int, sent: tuple[int, ...], applied: tuple[int, ...]) -> Report:
-        """What this partition adds to a certificate; `sent` and `applied` are the sums of its channels."""
+        """This partition's report for a certificate; `sent` and `applied` are the sums of its channels."""
         return Report(
             partition,
             self.damping,
@@ -111,7 +111,7 @@ class PartialLedger(ExactLedger):
 
     @property
     def arrived(self) -> int:
-        """What other partitions have sent, in all."""
+        """The total money that other partitions have sent."""
         return self._accounts.total(ARRIVED)
 
     def told(self, proxies: npt.NDArray[np.int32]) -> int:

@@ -1,8 +1,8 @@
-"""What a crawl needs from a ledger, whichever ledger it is.
+"""The interface of a ledger that a crawl needs.
 
 `ExactLedger` keeps the links of every page; from them follow its debts and its certified error. `OpicLedger` keeps no
-links, so it has neither. The crawl does not ask which class it has. A method that a ledger has no use for does nothing,
-and a figure that it does not know is None:
+links, so it has neither. The crawl does not ask which class it has. A method that does not apply to a ledger does
+nothing, and a figure that it does not know is None:
 
     keeps_links     True                          False: the crawl stores the links itself
     links           the number of links           None
@@ -31,7 +31,7 @@ Watch = Callable[[npt.NDArray[np.int32] | None], None]  # receives pages whose i
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What a call of `settle` did: payments made, time taken, the certified error now, and whether it got there.
+    """The result of `settle`: payments made, time taken, the certified error now, and whether the aim was reached.
 
     Money is counted in whole units, so no error below `least_error` can be certified, however many debts are paid.
     """
@@ -48,7 +48,7 @@ class PageLedger(Protocol):
 
     watch: Watch | None
 
-    # ---- what it is
+    # ---- properties
 
     @property
     def keeps_links(self) -> bool:
@@ -75,7 +75,7 @@ class PageLedger(Protocol):
         """Bytes of the ledger's own arrays, without the rows."""
         ...
 
-    # ---- what changes it
+    # ---- changes
 
     def join(self, count: int = 1, *, focus: int = 0) -> int:
         """Adds `count` pages, never read so far, to a focus class; returns the number of the first."""
@@ -105,7 +105,7 @@ class PageLedger(Protocol):
         """Replaces the store of links by one that holds the same rows; does nothing if the ledger keeps no links."""
         ...
 
-    # ---- what it knows
+    # ---- queries
 
     def importance(self, pages: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
         """The importance of these pages, or of all; the mean over all pages is 1."""

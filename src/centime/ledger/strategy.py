@@ -92,7 +92,7 @@ class PageOrder:
 
 
 def check_count(count: int, pages: int) -> None:
-    """Raises BadSetting unless so many pages can join a ledger of `pages` pages."""
+    """Raises BadSetting unless this many pages can join a ledger of `pages` pages."""
     if not isinstance(count, int | np.integer) or not 0 <= count <= LARGEST_PAGE_COUNT - pages:
         raise BadSetting(f"cannot add {count} pages to {pages}: a ledger holds up to {LARGEST_PAGE_COUNT}")
 

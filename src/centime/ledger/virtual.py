@@ -3,8 +3,8 @@
     purse  += payments of pages                                   (see `cash`)
     level_k += (payout from the purse // E) * e_k                 e_k: focus weight of kind k; E: the sum over all pages
 
-It pays out a share of its purse after every N/64 visits for N pages; what cannot be shared evenly stays in the purse.
-The purse also pays for focus and discovery, so these do not change the total cash:
+It pays out a share of its purse after every N/64 visits for N pages; the rest that cannot be shared evenly stays in the
+purse. The purse also pays for focus and discovery, so these do not change the total cash:
 
 - focus classes: pages in a class of weight w get w times as much as others;
 - `extra`: immediate cash for pages that look interesting (a URL with "news" in it);

@@ -16,7 +16,7 @@ def fingerprint(url: str) -> int:
 
 
 def partition_of(url: str, partitions: int) -> int:
-    """The partition, of so many, that owns a canonical URL: all URLs of a host have the same."""
+    """The partition, among `partitions`, that owns a canonical URL: all URLs of a host have the same."""
     return (_host_bits(host_of(url)) >> _URL_BITS) * partitions >> HOST_BITS
 
 

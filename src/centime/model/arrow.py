@@ -1,4 +1,4 @@
-"""PyArrow, loaded when a table is asked for: it is an extra, because it weighs more than all the rest."""
+"""PyArrow, loaded when a table is requested: it is an extra, because it is larger than all other dependencies."""
 
 from importlib import import_module
 from typing import Any

@@ -3,8 +3,8 @@
 Compiled kernels of this package are kept in `~/.cache/centime/kernels` (`$XDG_CACHE_HOME/centime/kernels`), each under
 its name and the digest of all that it depends on: its code, numba's version, the options of the compiler. So all
 environments of a user, and a CI that keeps this folder, share them, whatever version of Centime they have, and removing
-the package leaves nothing behind in its folder. The last few of each kernel are kept. `NUMBA_CACHE_DIR`, or a home in
-which nothing can be written, leaves the choice of the folder to numba.
+the package leaves nothing behind in its folder. The last few of each kernel are kept. `NUMBA_CACHE_DIR`, or a home
+without permission to write, leaves the choice of the folder to numba.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ from numba.np import linalg
 from centime.model.kernel import Compiled, Part, activity
 from centime.model.kernel_code import digest_of
 
-_types: Any = types  # what numba tells of its types is of no use
+_types: Any = types  # numba's own type hints are not usable
 _config: Any = config
 _index_of: Any = caching.IndexDataCacheFile
 _log = logging.getLogger("centime.compiling")
@@ -73,7 +73,7 @@ def _shared_folder(module: str) -> Path | None:
         facts = folder.stat()
     except (OSError, RuntimeError):  # there may be no home
         return None
-    ours = facts.st_uid == os.geteuid() and not facts.st_mode & 0o022  # what is in it runs
+    ours = facts.st_uid == os.geteuid() and not facts.st_mode & 0o022  # its files are executed
     return folder if ours and os.access(folder, os.W_OK | os.X_OK) else None
 
 
@@ -92,7 +92,8 @@ class KernelDispatcher(_Widening):
     _cache_misses: dict[Any, int]
 
     def keep_in(self, folder: Path | None, digest: str) -> None:
-        """Has numba use compiled code as long as the digest is the same, and keep it in a folder, or where it likes."""
+        """Has numba use compiled code as long as the digest is the same, and keep it in a folder, by default of its own
+        choice."""
         everything = repr((digest, numba.__version__, sorted(self.targetoptions.items()), _config.BOUNDSCHECK))
         stamp = hashlib.sha256(everything.encode()).hexdigest()
         if folder is None:
@@ -103,7 +104,7 @@ class KernelDispatcher(_Widening):
 
     @property
     def _family(self) -> str:
-        """With what the names of files begin that have this kernel, of whatever version."""
+        """The prefix of the names of files with this kernel, of any version."""
         function = self.py_func
         return f"{function.__module__}.{function.__qualname__}-{sys.implementation.cache_tag}-"
 
@@ -118,7 +119,7 @@ class KernelDispatcher(_Widening):
             return found
 
     def is_cached(self) -> bool:
-        """Whether numba has a file of this kernel, for whatever types."""
+        """Whether numba has a file of this kernel, for any types."""
         return isinstance(self._cache, caching.Cache) and Path(self._cache._cache_file._index_path).exists()
 
     def _remove_old(self) -> None:

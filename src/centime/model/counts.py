@@ -1,4 +1,4 @@
-"""Counts that programs give, such as the number of best pages: checked before anything is done with them."""
+"""Counts that programs give, such as the number of best pages: checked before use."""
 
 from numbers import Integral
 

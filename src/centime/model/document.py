@@ -41,4 +41,4 @@ class Document:
     trouble: str = ""  # one sentence that says what is wrong with the document
     requisites: tuple[str, ...] = ()  # the files that it needs to be shown, as written; empty unless requested
     words: Words | None = field(default=None, repr=False, compare=False)  # of HTML and XML
-    selected: bool = False  # these words are those of elements that a person has selected: each of them matters
+    selected: bool = False  # the words are those of elements that a person has selected: each of them matters

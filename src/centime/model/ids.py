@@ -1,6 +1,6 @@
-"""The numbers of pages and of hosts as types of their own, so that mypy refuses one where the other is wanted.
+"""The numbers of pages and of hosts as types of their own, so that mypy refuses one where the other is expected.
 
-At run time an id is the integer that it was. Arrays of numbers stay arrays of integers: a number becomes an id where it
+At run time an id is a plain integer. Arrays of numbers stay arrays of integers: a number becomes an id where it
 leaves an array, a table or a file, with `page_ids` or `host_ids` for many and `PageId(...)` or `HostId(...)` for one.
 """
 

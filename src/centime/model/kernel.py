@@ -19,9 +19,9 @@ that to the logger `centime.compiling`. When several processes need the same ker
 and load it.
 
 A `late_kernel` runs as plain Python until compiling pays: until it has taken about as long as compiling takes, or is
-called with large arrays. So a small crawl waits for little, and no work takes more than twice as long as it must. Only
+called with large arrays. So a small crawl waits little, and no work takes more than twice the least time. Only
 kernels that give the same bits both ways may be late: integers, and floating-point numbers that are compared or scaled,
-but not powers: of `2.0 ** x` compiled code makes `exp2(x)`, which has other last bits (`math.exp2` is the same both
+but not powers: compiled code turns `2.0 ** x` into `exp2(x)`, whose last bits differ (`math.exp2` is the same both
 ways).
 
 Parts (`inlined`, `part`) are compiled into the kernels that call them. They lack the code for calls from Python, which
@@ -29,7 +29,7 @@ often takes longer to compile than the part itself; Python therefore calls them 
 kernel of a part.
 
 Numba itself is imported when the first kernel is compiled or loaded (`compiling.py`): the import takes a third of a
-second, which commands that only look need not wait for.
+second, which commands that only read need not wait for.
 
 A compiled kernel is used as long as its code, that of its parts and their constants are the same (`kernel_code.py`).
 """
@@ -222,7 +222,7 @@ class LateKernel(Kernel):
             return False
         if self._is_new:
             self._is_new = False
-            if self.dispatcher.is_cached():  # a process that has come so far goes on for long: it is loaded at once
+            if self.dispatcher.is_cached():  # a process that has come this far runs long: it is loaded at once
                 self.seconds = 0.0
         return self.seconds <= 0.0
 
@@ -244,7 +244,7 @@ def _made(
 
 
 def _plain(result: Any) -> Any:
-    """What compiled code returns: Python's own numbers instead of numpy's."""
+    """The result as compiled code returns it: Python's own numbers instead of numpy's."""
     return tuple(map(_plain, result)) if isinstance(result, tuple) else getattr(result, "item", lambda: result)()
 
 

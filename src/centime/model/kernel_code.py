@@ -1,8 +1,8 @@
 """The digest of a kernel's code: its own, that of every part that is compiled into it, and the constants of both.
 
 Numba keeps a compiled kernel as long as the file of the kernel is the same. A part or a table in another file may have
-changed meanwhile, by an upgrade or an edit, and the old code would go on in silence. With this digest as its stamp, a
-compiled kernel is used exactly as long as everything that was compiled into it is the same, and in the same modules.
+changed meanwhile, by an upgrade or an edit, and the old code would silently stay in use. With this digest as its stamp,
+a compiled kernel is used exactly as long as everything that was compiled into it is unchanged, and in the same modules.
 Comments, docstrings and the places of lines do not count.
 """
 
@@ -46,7 +46,7 @@ def _names(code: CodeType) -> list[str]:
 
 
 def _described(code: CodeType, document: str | None) -> tuple[object, ...]:
-    """What a function does: its instructions and constants."""
+    """The instructions and constants of a function."""
     constants = [
         _described(one, None) if isinstance(one, CodeType) else (type(one).__name__, repr(one))
         for one in code.co_consts

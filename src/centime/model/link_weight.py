@@ -1,4 +1,4 @@
-"""The weights of links by what they are: the paper found links within a site, and those of dynamic pages, less useful
+"""The weights of links by their kinds: the paper found links within a site, and those of dynamic pages, less useful
 (Section 4.3, "Other Improvements").
 
     internal    within a host, or within a registrable domain if domains are ranked
@@ -8,9 +8,9 @@
                 links (`model/template.py`)
     nofollow    of a link that asks not to be followed (rel, or the robots directive of its page)
 
-The weight of a link is the product of the weights of the kinds that it is. A page divides what it pays among its links
-by their weights, so a weight of all links of a page, as `dynamic` is, changes nothing for pages; it counts where the
-links of all pages of a site are added up. A page whose links all have weight 0 dangles.
+The weight of a link is the product of the weights of its kinds. A page divides its payment among its links by their
+weights, so a weight of all links of a page, as `dynamic` is, changes nothing for pages; it counts where the links of
+all pages of a site are added up. A page whose links all have weight 0 dangles.
 """
 
 from collections.abc import Mapping

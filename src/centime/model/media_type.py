@@ -1,9 +1,9 @@
 """The media type of a response and its charset, by the rules of the Fetch standard ("extract a MIME type").
 
 A server may send several types: Content-Type headers, or one with a list. The last valid one counts. If the one before
-it is the same type, its charset is carried over. A text that is no type (`html`, `*/*`) is passed over, and if there is
-no other, the type is empty: the first bytes of the body decide then. As in browsers, a type ends at a blank, too:
-`text/html charset=utf-8`. Unlike in the standard, the charset beside a text that is no type counts.
+it is the same type, its charset is carried over. A text that is not a type (`html`, `*/*`) is skipped, and if there is
+no other, the type is empty: then the first bytes of the body decide. As in browsers, a type ends at a blank, too:
+`text/html charset=utf-8`. Unlike in the standard, the charset beside such a text counts.
 """
 
 import re

@@ -20,7 +20,8 @@ class PageKind(IntEnum):
 
 
 class Presence(IntEnum):
-    """Whether a page is there, as far as its visits have shown; failures and temporary redirects show nothing of it."""
+    """Whether a page is there, as far as its visits have shown; failures and temporary redirects say nothing about
+    it."""
 
     UNRECORDED = 0  # by a version that did not record it
     NEVER = 1  # no visit has found it

@@ -1,17 +1,17 @@
-r"""Regular expressions of users, searched for by RE2 in linear time: no URL that a stranger writes can hold up a crawl.
+r"""Regular expressions of users, searched for by RE2 in linear time: no crafted URL can block a crawl.
 
     time of a search  <=  c · instructions of the pattern · length of the text        `(a+)+$` is as quick as `a+$`
 
 The syntax is RE2's (https://github.com/google/re2/wiki/Syntax): Python's without back-references, look-around,
 possessive repetition and the flag x, which need more than linear time or have another spelling. `check_pattern` is for
-patterns that are new. It refuses with a sentence that says what to write instead, also for the two spellings that both
+patterns that are new. Its errors say what to write instead, also for the two spellings that both
 engines accept and read differently: `{,5}` is text for RE2, and `\10` is a character. `compiled` is for all patterns,
 also those that a journal holds. Version 0.1 searched with Python's `re`, after it had timed a pattern on hard URLs.
-What it accepted is still found as it found it: by `re` where RE2 refuses or misreads the pattern.
+Patterns that it accepted still work in the same way: by `re` where RE2 refuses or misreads the pattern.
 
-Traps: `\w`, `\d`, `\s` and `\b` are ASCII, as canonical URLs are. An `re2.Set` that runs out of memory finds nothing
-and does not say so. So each set also holds the empty pattern, which is found in every text: if it is missing from the
-answer, the patterns are searched for one by one, which needs less memory.
+Traps: `\w`, `\d`, `\s` and `\b` are ASCII, as canonical URLs are. An `re2.Set` that runs out of memory silently finds
+nothing. So each set also holds the empty pattern, which is found in every text: if it is missing from the answer, the
+patterns are searched for one by one, which needs less memory.
 """
 
 import re
@@ -133,7 +133,7 @@ def _searcher(text: str) -> Callable[[str], object]:
         return lambda url: by_re2.search(_encoded(url))
     except BadSetting:
         with suppress(re.error, RecursionError, OverflowError), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of what a later Python may read differently
+            warnings.simplefilter("ignore", FutureWarning)  # of patterns that a later Python may read differently
             return re.compile(text).search
         raise
 
@@ -162,7 +162,7 @@ def _options() -> Any:
 
 
 def _refusal(text: str, part: str, reason: str = "") -> str:
-    """What is wrong with a part of a pattern, and what to write instead where Python accepts it."""
+    """What is wrong with a part of a pattern, and what to write instead if Python accepts it."""
     for pattern, name, advice in _ADVICE:
         if pattern.search(part):
             shown = "" if part in name else f", {part}"

@@ -1,4 +1,4 @@
-"""What may stand before the root element of an XML document: white space, comments, instructions, a document type.
+"""The parts before the root element of an XML document: white space, comments, instructions, a document type.
 
 All of it is found in linear time, by hand rather than by possessive groups as `(?:...)*+`: before Python 3.11.5 these
 match too much if their body fails behind its first character (CPython issues 100061 and 106052).
@@ -14,7 +14,7 @@ _PAIRS = ((b"<!--", b"-->"), (b"<?", b"?>"))  # of comments and of instructions
 
 
 def behind_misc(text: bytes, at: int = 0) -> int:
-    """The place behind white space, comments and instructions; what is not closed stays."""
+    """The place behind white space, comments and instructions; unclosed ones stay."""
     while True:
         at = _end(_SPACE, text, at)
         end = _behind_pair(text, at)
@@ -24,7 +24,7 @@ def behind_misc(text: bytes, at: int = 0) -> int:
 
 
 def behind_prologue(text: bytes, at: int = 0) -> int:
-    """The place behind all that may stand before the root element."""
+    """The place of the root element."""
     while True:
         at = behind_misc(text, at)
         found = _DOCTYPE.match(text, at)

@@ -10,7 +10,7 @@ class Request:
     """One page to fetch; `url` is canonical."""
 
     url: str
-    etag: str = ""  # of the copy at hand, for a conditional request; empty if there is none
+    etag: str = ""  # of the stored copy, for a conditional request; empty if there is none
     modified: str = ""  # the Last-Modified of that copy, as the server wrote it
     cookie: str = ""  # the value of the Cookie header
     patience: float = 0.0  # seconds to wait for a connection, and for the head of the answer; 0 for the settings' own
@@ -37,7 +37,7 @@ class Response:
     crawl_delay: float = 0.0  # of robots.txt, 0 if absent
     retry_after: float = 0.0  # of the response, 0 if absent
     sitemaps: tuple[str, ...] = ()  # that robots.txt names, as written, if it was fetched for this request
-    elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were asked on the way, and when the last time
+    elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were contacted on the way, each with the last time
     detail: str = ""  # one sentence about a failure
     request_head: bytes = b""  # as sent, for the archive; empty unless requested
     response_head: bytes = b""

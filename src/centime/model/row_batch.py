@@ -49,7 +49,7 @@ class RowBatch(NamedTuple):
 
 
 class RowStore(Protocol):
-    """Where a ledger keeps the rows of its pages."""
+    """The store of the rows of a ledger's pages."""
 
     def gather(self, pages: Pages) -> RowBatch:
         """The last known rows of these pages; a page never recorded has an empty row."""

@@ -5,7 +5,7 @@ from scrapy.settings import BaseSettings
 from centime.scrapy.middleware import SpiderMiddleware
 
 SCHEDULER = "centime.scrapy.Scheduler"
-PLACE = 10  # next to the engine: it sees what the other spider middlewares let through
+PLACE = 10  # next to the engine: it sees the requests that the other spider middlewares let through
 
 
 class Addon:

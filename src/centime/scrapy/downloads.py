@@ -1,10 +1,10 @@
-"""What Scrapy is doing with the requests that it was given: which are under way, and how busy the download slots are.
+"""The state of the requests that were given to Scrapy: which are under way, and how busy the download slots are.
 
 Scrapy sends no signal when it has finished a request, so its own sets are read:
 
     engine._slot.inprogress       from the scheduler until the callback and all pipelines have ended
     downloader.active             until the response is there, middlewares included
-    downloader.slots              the same by slot, behind the middlewares; and what waits there for a delay
+    downloader.slots              the same by slot, behind the middlewares; and requests that wait there for a delay
 
 Trap: `_slot` is private. When it vanishes, the scheduler warns, and tests/scrapy/test_spiders.py fails.
 """
@@ -68,7 +68,7 @@ class Downloads:
         return isinstance(self._in_progress(), set)
 
     def ended(self, requests: Iterable[Request]) -> list[Request]:
-        """Those of the requests that Scrapy has finished; all if nothing is known of them."""
+        """Those of the requests that Scrapy has finished; all of them if Scrapy does not say."""
         in_progress = self._in_progress()
         if not isinstance(in_progress, set):
             return list(requests)

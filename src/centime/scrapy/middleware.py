@@ -1,9 +1,9 @@
 """The spider middleware: reports each response that reaches the spider, and the requests that its callback yields as
 the links of the page.
 
-It belongs next to the engine (a low number in SPIDER_MIDDLEWARES), so that it sees what the others let through. Links
-are what the spider follows, whether or not the request is a duplicate. Requests with another method than GET are no
-links, and their responses are no pages.
+It belongs next to the engine (a low number in SPIDER_MIDDLEWARES), so that it sees the requests that the others let
+through. Links are the requests that the spider makes, also duplicates. Requests with another method than GET are not
+links, and their responses are not pages.
 """
 
 from collections.abc import AsyncIterator, Iterable

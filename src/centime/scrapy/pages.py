@@ -34,7 +34,7 @@ class CrawledPages:
     """The crawl in a folder, which is created when the first visit comes."""
 
     def __init__(self, folder: Path, log: int, clock: RunClock) -> None:
-        """`log` is the identity of the log: another log begins to count anew."""
+        """`log` is the identity of the log: with another log, the count begins again."""
         self.folder = folder
         self._clock = clock
         self._source = f"{SOURCE}:{log:x}"
@@ -99,7 +99,7 @@ class CrawledPages:
         return found
 
     def weights(self, pages: Sequence[int]) -> list[float]:
-        """The money that links have paid to pages: by this the frontier of a crawl is ordered, too."""
+        """The money that links have paid to pages, which also orders the frontier of a crawl."""
         if self._writer is None or not pages:
             return [0.0] * len(pages)
         weights: list[float] = self._writer.shard.unread_keys(np.array(pages, dtype=np.int64)).tolist()
@@ -114,7 +114,7 @@ class CrawledPages:
         return np.unique(np.concatenate(paid)).tolist() if paid else []
 
     def worth(self, pages: Sequence[int]) -> list[float]:
-        """What reading pages again now is worth, by their importance and their change rates."""
+        """The worth of reading pages again now, by their importance and their change rates."""
         if self._writer is None or not pages:
             return [0.0] * len(pages)
         shard = self._writer.shard
@@ -162,7 +162,7 @@ class CrawledPages:
         self._writer = writer
 
     def _maker_of(self, writer: CrawlWriter) -> VisitMaker:
-        """What makes visits; one that refuses times in the future is of use for a day."""
+        """A maker of visits; it refuses times in the future, so it is usable for a day."""
         now, settings = self._clock(), writer.settings
         if self._maker is None or now > self._maker_until:
             fetching = fetcher_settings(settings, settings.fetch_settings(), SOURCE, writer.folder)

@@ -1,4 +1,4 @@
-"""What the spider middleware reports of pages to the scheduler of the same crawler, by the request of each page."""
+"""Reports of pages from the spider middleware to the scheduler of the same crawler, by the request of each page."""
 
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -15,7 +15,7 @@ class Report(NamedTuple):
     url: str
     time: float
     status: int
-    headers: tuple[tuple[str, str], ...]  # those that say something of the page, names in lower case
+    headers: tuple[tuple[str, str], ...]  # those that say something about the page, names in lower case
     digest: str  # of the body
     size: int  # bytes of the body
     moved: tuple[tuple[str, str, int], ...]  # redirects on the way to it: from, to, status

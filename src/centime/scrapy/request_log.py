@@ -1,4 +1,4 @@
-"""The log of requests: what was enqueued and what is done, in one file that only grows until it is compacted.
+"""The log of requests, enqueued and done, in one file that only grows until it is compacted.
 
     state = fold(frames)          waiting requests, fingerprints of all, visits that the crawl has not imported yet
 
@@ -9,12 +9,12 @@ to the system, where they survive kill -9; `sync` waits for the disk, for power 
     BEGUN     identity of the log, number of the next request, visits done
     SEEN      fingerprints of requests, as the dupe filter knows them
     PUSHED    a request
-    DONE      the number of a request, and the visits that came of it: none for other methods than GET
+    DONE      the number of a request, and its visits: none for other methods than GET
     KEPT      a request that is done and can be made again (CENTIME_REFRESH)
     FINISHED  nothing is left: start requests of the next run are new ones
 
-The log is compacted when it has twice the bytes that it had after the last time: what is done goes, but for its
-fingerprint.
+The log is compacted when it has twice the bytes that it had after the last time: requests that are done are dropped,
+except for their fingerprints.
 
 Trap: requests are pickles, which can run programs when they are read. `open` refuses a log that this user has not
 written on this machine, unless it is trusted.
@@ -86,7 +86,7 @@ class RequestLog:
     def __init__(self, folder: Path, *, keep: bool = False, trust: bool = False) -> None:
         """`keep` remembers requests that are done, to make them again."""
         self.path = folder / NAME
-        self.waiting: dict[int, tuple[LoggedRequest, Place]] = {}  # as found; without the pickles
+        self.waiting: dict[int, tuple[LoggedRequest, Place]] = {}  # without the pickles
         self.kept: dict[str, Place] = {}  # by URL
         self.seen: set[bytes] = set()
         self.started: set[bytes] = set()  # start requests of the crawl that is not finished
@@ -136,7 +136,7 @@ class RequestLog:
         self._append(FINISHED, b"")
 
     def imported(self, visits: int) -> None:
-        """Forgets visits that the crawl has, of which there were `visits` in all."""
+        """Drops visits that the crawl has imported; `visits` is their total number."""
         left = self.visits - visits
         self.unimported = self.unimported[-left:] if left > 0 else []
 
@@ -166,7 +166,7 @@ class RequestLog:
         return self._length > 2 * self._compacted + FREE_BYTES
 
     def compact(self, waiting: Iterable[Place]) -> dict[Place, Place]:
-        """Writes the log anew with what is still needed; returns the new places of the requests that wait."""
+        """Rewrites the log with the frames that are still needed; returns the new places of the waiting requests."""
         self.flush()
         old, self._handle = self._handle, -1
         index, chain = self._index, self._chain

@@ -1,11 +1,11 @@
-"""The scheduler that Scrapy is given: `SCHEDULER = "centime.scrapy.Scheduler"`.
+"""The scheduler for Scrapy: `SCHEDULER = "centime.scrapy.Scheduler"`.
 
     enqueue_request     dupe filter; the request goes to the log, then it waits
-    next_request        what Scrapy has finished goes to the log, a batch of visits to the crawl if one is due; then the
+    next_request        finished requests go to the log, a batch of visits to the crawl if one is due; then the
                         best request that waits
 
 A request is done when Scrapy has finished it, and the requests of its callback are in the log by then. So `kill -9`
-loses none, and what was under way is repeated once. Requests that cannot be pickled wait in memory and are lost with
+loses none, and requests under way are repeated once. Requests that cannot be pickled wait in memory and are lost with
 the process, as with Scrapy's own scheduler.
 """
 
@@ -39,7 +39,7 @@ BATCH = 64  # visits that are imported at once
 BATCH_SECONDS = 0.5  # after which fewer are
 SYNC_SECONDS = 5.0  # between two waits for the disk, which only a power failure needs
 PICKLE = 4
-UNPICKLABLE = (ValueError, TypeError, AttributeError, pickle.PicklingError)  # what Scrapy's disk queues expect, too
+UNPICKLABLE = (ValueError, TypeError, AttributeError, pickle.PicklingError)  # as in Scrapy's disk queues
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class Scheduler(BaseScheduler):
         return self._open_filter()
 
     def close(self, reason: str) -> Any:
-        """Writes everything that is done, and closes the folder; what waits is there for the next run."""
+        """Records all finished requests, and closes the folder; waiting requests stay for the next run."""
         try:
             if not self._failed:
                 self._end(self._downloads.ended(self._under_way))
@@ -237,7 +237,7 @@ class Scheduler(BaseScheduler):
         logged = self._log.read(place)
         try:
             return request_from_dict(pickle.loads(logged.pickled), spider=self._spider)
-        except Exception as trouble:  # the code of the spider has changed: whatever that raises
+        except Exception as trouble:  # the code of the spider has changed, which can raise anything
             logger.error(
                 "A request for %s cannot be restored (%s: %s); it stays in the log for a run that can",
                 logged.url,
@@ -352,7 +352,7 @@ class Scheduler(BaseScheduler):
     # ---- for people
 
     def _fail(self, trouble: Exception) -> None:
-        """Ends the crawl when its folder cannot be written; what was written is there for the next run."""
+        """Ends the crawl when its folder cannot be written; requests already written stay for the next run."""
         self._failed = True
         logger.critical("%s. The spider is closed; run it again to continue", trouble, extra={"spider": self._spider})
         engine: Any = self.crawler.engine
@@ -365,7 +365,7 @@ class Scheduler(BaseScheduler):
 
 
 def _visits_of(report: Report | None) -> list[Finding]:
-    """The visits that a report tells of: redirects on the way, and the page."""
+    """The visits of a report: redirects on the way, and the page."""
     if report is None or not report.url.startswith(("http://", "https://")):
         return []
     moved = [

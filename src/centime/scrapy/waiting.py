@@ -15,7 +15,7 @@ from scrapy import Request
 
 from centime.scrapy.request_log import Place
 
-STALE_ENTRIES = 64  # a heap is made anew when it has so many more than three times its requests
+STALE_ENTRIES = 64  # a heap is rebuilt when it has this many entries more than three times its requests
 
 Key = tuple[int, float, int]
 
@@ -40,7 +40,7 @@ class WaitingRequest:
 
     @property
     def key(self) -> Key:
-        """By which requests are sorted."""
+        """The sort key of the request."""
         return -self.priority, -self.weight, self.number
 
 
@@ -50,7 +50,7 @@ class _Slot:
     def __init__(self, name: str) -> None:
         self.name = name
         self.count = 0
-        self.offered: Key | None = None  # by which it is among the idle ones
+        self.offered: Key | None = None  # its key among the idle ones
         self.entries: list[tuple[Key, WaitingRequest]] = []
 
     def add(self, one: WaitingRequest) -> None:
@@ -68,7 +68,8 @@ class _Slot:
 
 
 class WaitingRequests:
-    """The requests that wait. `busy` says how many downloads a slot has, and `takes` whether it takes one more."""
+    """The requests that wait. `busy` returns the number of downloads of a slot, and `takes` whether it takes one
+    more."""
 
     def __init__(self, busy: Callable[[str], int], takes: Callable[[str], bool]) -> None:
         self._busy_of, self._takes = busy, takes

@@ -1,4 +1,4 @@
-"""Bayesian policies with the whole likelihood of every page on a grid of rates, to compare ours with.
+"""Bayesian policies with the whole likelihood of every page on a grid of rates, for comparison with ours.
 
     λ_j = LOW·2^(j/2)                               the grid, j < SIZE
     l_j = Σ -λ_j t  or  log(1 - e^(-λ_j t))         log likelihood of a page: quiet intervals t, changed ones
@@ -81,7 +81,7 @@ class GridBayes:
         self._update(pages)
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._read[pages] = math.inf
 
     def _update(self, pages: Numbers) -> None:
@@ -114,7 +114,7 @@ class Likeliest:
         self._read[pages] = now
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._read[pages] = math.inf
 
 

@@ -15,17 +15,17 @@ infinite) these tend to 0 and to infinity. The worth of a read at age a is
 and the rule reads at I = mu, the threshold at which the demand, the sum of cost/T, equals the budget. Beliefs are the
 refresh book's: exact near the age at which it reads a page (`centime.refresh.learning.posterior`).
 
-Pages go away at a rate δ (`refresh/learning/mortality.py`), and a page that is gone is a stale copy until a read finds
-it out; from then on it does not count. So a copy of age a is fresh with the probability F(a) e^(-δa), a page is still
-there for the next round with the probability e^(-δT), and freshness is the expected fresh time over the expected time
-that pages count. As many pages are born as go away, of which there are δ e^(-δa) like a page whose copy has the age a:
-that page may be gone already. They are read when they appear, so their first copy is fresh. Ages leave deaths and
-births out.
+Pages go away at a rate δ (`refresh/learning/mortality.py`), and a page that is gone is a stale copy until a read
+detects that; from then on it does not count. So a copy of age a is fresh with the probability F(a) e^(-δa), a page is
+still there for the next round with the probability e^(-δT), and freshness is the expected fresh time over the expected
+time that pages count. As many pages are born as go away, of which there are δ e^(-δa) like a page whose copy has the
+age a: that page may be gone already. They are read when they appear, so their first copy is fresh. Ages leave deaths
+and births out.
 
 A page with a rhythm (`centime.refresh.beats`) is read just after its moment in every period P if x·beta·P / cost
 reaches the threshold, and never otherwise. It is then fresh, except for half of the time that its phase is uncertain.
 
-A forecast assumes that the beliefs stay as they are; a crawl goes on learning and does a little better.
+A forecast assumes that the beliefs stay as they are; a crawl continues to learn and does a little better.
 
 Traps: E has the factor 1/(S - 1), its integral also 1/(S - 2). Both are computed through expm1, and S is moved away
 from 1 and 2, where they would be 0/0. The integral of E at small ages comes from its series.

@@ -2,7 +2,7 @@
 
 A page that changes by the clock is worth a read only just after its moment: then its copy is fresh for the whole
 period P, so the worth is x·P. It is read then if x·P reaches the threshold μ at which all pages together spend the
-budget, and never otherwise. What is left of the budget reads other pages by their worth.
+budget, and never otherwise. The rest of the budget reads other pages by their worth.
 """
 
 import math
@@ -17,7 +17,7 @@ from centime.simulate.simulation import Verdicts
 
 
 class Informed:
-    """Knows everything but the changes themselves."""
+    """Knows everything except the changes themselves."""
 
     def __init__(self, world: World, budget: float) -> None:
         pages = world.history.pages
@@ -60,5 +60,5 @@ class Informed:
         self._read[pages] = now
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._read[pages] = math.inf

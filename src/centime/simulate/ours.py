@@ -124,7 +124,7 @@ class Ours:
         return times[first:].astype(np.float64), changed[first:].astype(np.bool_)
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._worth[pages] = 0.0
         for page in page_ids(pages):
             self.beats.pop(page, None)

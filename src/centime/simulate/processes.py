@@ -1,4 +1,5 @@
-"""Change processes that no policy was tuned for: a world is a history of changes and what only an oracle knows of it.
+"""Change processes that no policy was tuned for: a world is a history of changes and the facts that only an oracle
+knows.
 
     pareto        rates by Pareto's law, importance independent of them; no dates
     correlated    the same, and importance grows with the rate

@@ -1,4 +1,4 @@
-"""What tests of programs that use Centime need: a simulated web, and faults at will. Nothing leaves this machine.
+"""Tools for tests of programs that use Centime: a simulated web and a clock with faults. Nothing leaves this machine.
 
     from centime.testing import webbox, FaultClock
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class FaultClock:
-    """A callable like `time.time` whose time the test decides. By default it follows the clock that it is given."""
+    """A callable like `time.time` whose time the test sets. By default it follows the given clock."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, start: float = 1_767_225_600.0) -> None:
         self._clock = clock

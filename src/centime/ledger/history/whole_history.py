@@ -86,7 +86,7 @@ class TotalHistory:
         self._sum = int(self._values().sum())
 
     def join(self, count: int, importance: float, clock: Clock) -> None:
-        """Takes in new pages with the past of pages of this importance."""
+        """Adds new pages with the default history of this importance."""
         default = int(importance * self._sum / max(1, len(self._history.values)))
         while self._sum + count * default > LARGEST_SUM:
             self._halve()
@@ -151,13 +151,13 @@ class InterpolatedHistory:
         self._last = Column(np.empty(0, dtype=np.uint32) if arrays is None else arrays["last"])
 
     def join(self, count: int, importance: float, clock: Clock) -> None:
-        """Takes in new pages with the past of pages of this importance."""
+        """Adds new pages with the default history of this importance."""
         default = importance * MEAN_CASH * min(self._turnovers, clock.turnovers)
         self._history.extend(count, -1.0 - default)
         self._last.extend(count, self._ticks(clock.now))
 
     def record(self, pages: Pages, amounts: Money, times: Ticks) -> Flags:
-        """Records with what cash pages were read, and when; which of these reads were a page's first."""
+        """Records the cash and time of each read; returns which of them were the first read of a page."""
         first = np.empty(len(pages), dtype=np.bool_)
         interpolate(
             self._history.values,
