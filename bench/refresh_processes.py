@@ -124,14 +124,22 @@ def processes(
         yield Figure(f"{what}: forecast minus realised", abs(each.forecast_error), "points", "at most", 2.0)
 
 
-def _chosen() -> tuple[tuple[str, ...], tuple[int, ...], tuple[float, ...]]:
+def _process(name: str) -> str:
+    if name not in WORLDS:
+        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(WORLDS)}")
+    return name
+
+
+def chosen(arguments: list[str] | None = None) -> tuple[tuple[str, ...], tuple[int, ...], tuple[float, ...]]:
+    """What the command line asks for: processes, seeds and budgets."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.refresh_processes", description="Policies on change processes that nobody tuned for"
     )
-    parser.add_argument("process", nargs="*", choices=[*WORLDS, []], default=list(WORLDS), metavar="PROCESS")
+    parser.add_argument("process", nargs="*", type=_process, default=list(WORLDS), metavar="PROCESS")
+    parser.epilog = f"PROCESS is one of {', '.join(WORLDS)}"
     parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="webs other than those used in development")
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="reads per page and day")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     return (
         tuple(given.process),
         tuple(int(each) for each in given.seeds.split(",")),
@@ -140,4 +148,4 @@ def _chosen() -> tuple[tuple[str, ...], tuple[int, ...], tuple[float, ...]]:
 
 
 if __name__ == "__main__":
-    sys.exit(report({"processes": lambda: processes(*_chosen())}, ["processes"], as_json=False))
+    sys.exit(report({"processes": lambda: processes(*chosen())}, ["processes"], as_json=False))
