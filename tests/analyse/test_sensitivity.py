@@ -55,6 +55,18 @@ def test_a_crossing_that_scores_cannot_resolve_has_fewer_digits() -> None:
     assert crossing.high - crossing.low < 0.02
 
 
+def test_a_crossing_is_certain_whatever_the_errors_of_the_scores() -> None:
+    def solve(d: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        wrong = 4e-6 if d < 0.7 else -4e-6  # of each of the two scores
+        return np.array([1.0 + wrong, 1.0 + 5e-4 * (d - 0.6) - wrong])
+
+    found = sensitivity(solve, dampings=[0.5, 0.8], reference=0.8)
+    [crossing] = found.crossings(2, solve, error=8e-6)
+    assert crossing.low < 0.6 < crossing.high
+    [believed] = found.crossings(2, solve)
+    assert not believed.low < 0.6 < believed.high
+
+
 @pytest.mark.parametrize("levels_p", [(1, 2, 9), (1, 1, 2, 9)])
 def test_example_6_2_the_first_level_with_more_relatives_decides_when_d_is_small(levels_p: tuple[int, ...]) -> None:
     levels_q = (*levels_p[:-2], levels_p[-2] + 1, 3)

@@ -7,8 +7,9 @@ the multiples of `STEP`: regula falsi, until the order is known on both sides of
     |e_rel(t)|_1 <= d^t |e_rel(0)|_1                    (Theorem 6.1)
     t >= log((1-d) e) / log d                           (Remark 6.1; with no dangling page log(e/2) / log d)
 
-Guaranteed: at both ends of a crossing the scores of its pages differ by more than `RESOLUTION`, one way and the other;
-`damping` has only digits in which both ends agree to within one unit. `iterations_needed` holds for Eq. 3 started from
+Guaranteed: at both ends of a crossing the scores of its pages differ by more than `RESOLUTION`, one way and the other,
+and by more than the errors of all scores together, so that their order is certain; `damping` has only digits in which
+both ends agree to within one unit. `iterations_needed` holds for Eq. 3 started from
 ones. Ranks count the pages whose score is higher by more than `RESOLUTION`.
 
 Traps: Remark 6.1 says |x* - x(0)|_1 <= N, which is false for x(0) = 1 (a star). But
@@ -73,13 +74,15 @@ class Sensitivity:
         ratio: Vector = self.ranks.max(axis=0) / self.ranks.min(axis=0)
         return ratio
 
-    def crossings(self, limit: int, solve: Solve) -> list[Crossing]:
-        """The pairs among the best `limit` pages that change places, sorted by damping; `solve` as in `sensitivity`."""
-        return sorted(
-            self._crossings(limit, solve), key=lambda crossing: (crossing.low, crossing.above, crossing.below)
-        )
+    def crossings(self, limit: int, solve: Solve, error: float = 0.0) -> list[Crossing]:
+        """The pairs among the best `limit` pages that change places, sorted by damping; `solve` as in `sensitivity`.
 
-    def _crossings(self, limit: int, solve: Solve) -> Iterator[Crossing]:
+        `error` bounds |x - x*|_1, the sum of the errors of all scores.
+        """
+        found = self._crossings(limit, solve, max(RESOLUTION, error))
+        return sorted(found, key=lambda crossing: (crossing.low, crossing.above, crossing.below))
+
+    def _crossings(self, limit: int, solve: Solve, least: float) -> Iterator[Crossing]:
         scores = self.scores[:, :limit]
         pages = self.pages[:limit].tolist()
         known: dict[int, Vector] = {
@@ -98,31 +101,31 @@ class Sensitivity:
             low, high = round(lower * STEPS), round(upper * STEPS)
             before = known[low][:, None] - known[low][None, :]
             after = known[high][:, None] - known[high][None, :]
-            for one, other in np.argwhere((before < -RESOLUTION) & (after > RESOLUTION)).tolist():
-                first, last = _between(partial(lead, one, other), low, high)
+            for one, other in np.argwhere((before < -least) & (after > least)).tolist():
+                first, last = _between(partial(lead, one, other), low, high, least)
                 yield Crossing(pages[one], pages[other], first / STEPS, last / STEPS)
 
 
-def _between(lead: Callable[[int], float], low: int, high: int) -> tuple[int, int]:
-    """Two places, next to each other if possible, between which a lead changes from negative to positive."""
+def _between(lead: Callable[[int], float], low: int, high: int, least: float) -> tuple[int, int]:
+    """Two places, next to each other if possible, between which a lead changes from below -`least` to above `least`."""
     secants = 0
     while high - low > 1:
         secants += 1
         share = -lead(low) / (lead(high) - lead(low)) if secants <= MOST_SECANTS else 0.5
         place = min(max(low + floor(share * (high - low)), low + 1), high - 1)
-        if lead(place) < -RESOLUTION:
+        if lead(place) < -least:
             low = place
-        elif lead(place) > RESOLUTION:
+        elif lead(place) > least:
             high = place
         else:
-            return _certain(lead, place, low, -1), _certain(lead, place, high, 1)
+            return _certain(lead, place, low, -1, least), _certain(lead, place, high, 1, least)
     return low, high
 
 
-def _certain(lead: Callable[[int], float], place: int, end: int, way: int) -> int:
+def _certain(lead: Callable[[int], float], place: int, end: int, way: int, least: float) -> int:
     """The nearest place tried, from a place in one way, at which the sign of the lead is certain; the end at last."""
     step = 1
-    while (end - place) * way > step and way * lead(place + way * step) <= RESOLUTION:
+    while (end - place) * way > step and way * lead(place + way * step) <= least:
         step *= 2
     return place + way * step if (end - place) * way > step else end
 

@@ -55,7 +55,9 @@ def _sensitivity(
         found = sensitivity(solve, DAMPINGS, damping, best=max(100, top))
     shares = tuple(essential)
     with progress(1.0, "searching for crossings", quiet=as_json):
-        crossed = found.crossings(top, lambda at: ranked(web.graph, at, SCORE_ERROR, quiet=True, start=last))
+        crossed = found.crossings(
+            top, lambda at: ranked(web.graph, at, SCORE_ERROR, quiet=True, start=last), SCORE_ERROR * web.graph.pages
+        )
     by_damping = [
         {
             "damping": at,
