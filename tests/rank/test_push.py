@@ -207,6 +207,25 @@ def test_the_first_sweep_finds_self_links_however_little_a_page_pays(
     assert share == pytest.approx([0.5 / (len(graph.row(page)) - 0.5 * own[page]) for page in range(4)], rel=1e-15)
 
 
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_first_sweep_along_a_chain_pays_self_links_and_dangling_pages_too(step: int, threads: int) -> None:
+    pages = np.arange(30)
+    looped, onward = pages[::4], pages[pages % 7 != 6][:-1]
+    sources, targets = np.concatenate([looped, looped, onward]), np.concatenate([looped, looped, onward + 1])
+    if step < 0:
+        sources, targets = 29 - sources, 29 - targets
+    graph = graph_from_links(30, sources, targets)
+    with Crew(threads) as crew:
+        pushing = Pushing(graph, np.empty(0), 0.85, None, None, crew)
+        assert (pushing._rows, pushing._step, pushing.sweeps) == (HANDED_ON, step, 1)
+        for _ in range(9 * (threads - 1)):  # what is handed to another thread waits for its next turn
+            pushing.sweep()
+        assert pushing.bound() <= 1e-12
+        scores, _, _ = pushing.certify(1e-12)
+    assert scores == pytest.approx(pagerank_of(graph, 0.85).astype(float))
+
+
 def streets(side: int, one_way: int) -> Graph:
     """A square of streets, of which every so many are one-way."""
     places = np.arange(side * side)

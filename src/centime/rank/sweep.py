@@ -104,11 +104,13 @@ def begin(
     linked = np.int64(0)
     total = 0.0
     given = len(values) > 0
+    handed = 0.0
     for turn in range(np.uintp(end - first)):
         page = np.uintp(first) + turn if step > 0 else np.uintp(end - 1) - turn
         start = np.uintp(offsets[page])
         stop = np.uintp(offsets[page + np.uintp(1)])
-        owes = debt[page] + times(base, emphasis, page)
+        owes = debt[page] + times(base, emphasis, page) + handed
+        handed = 0.0
         if start == stop:
             share[page] = 0.0
             paid[page] = 0.0
@@ -134,6 +136,15 @@ def begin(
                 for link in range(start, stop):
                     debt[np.uintp(targets[link])] += amount
                     loops += np.int64(targets[link] == itself)
+            elif rows == HANDED_ON:
+                following = itself + np.int32(step)
+                for link in range(start, stop):
+                    if targets[link] == following:
+                        handed += amount
+                    elif targets[link] == itself:
+                        loops += 1
+                    else:
+                        debt[np.uintp(targets[link])] += amount
             else:
                 if rows == SHORT:
                     loops = pay_first(offsets, targets, debt, amount, page)
@@ -164,6 +175,8 @@ def begin(
             debt[page] = 0.0
         paid[page] = solved
         total += solved
+    if handed != 0.0:
+        debt[end if step > 0 else first - 1] += handed
     return linked, total
 
 
