@@ -1,3 +1,4 @@
+import importlib
 from typing import Any, get_args
 
 import numpy as np
@@ -291,6 +292,18 @@ def test_a_change_can_be_measured_by_its_root_mean_square() -> None:
     unknown: Any = "max"
     with pytest.raises(BadSetting, match="l1 or l2"):
         pagerank(graph, stop_change=1e-5, change_norm=unknown)
+
+
+@pytest.mark.parametrize("method", ["auto", "jacobi", "gauss-seidel", "sliced"])
+def test_a_ranking_that_would_take_for_ever_ends_and_says_what_it_reached(
+    method: Method, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("centime.rank.pagerank"), "MOST_ITERATIONS", 20)
+    ring = np.arange(200)
+    graph = graph_from_links(200, np.append(ring, 0), np.append(ring[::-1], 100))
+    found = pagerank(graph, damping=0.999999, error=1e-12, method=method)
+    assert found.iterations <= 20
+    assert 1e-12 < found.certified_error < np.inf
 
 
 def test_near_a_damping_of_one_a_graph_that_mixes_takes_few_iterations() -> None:

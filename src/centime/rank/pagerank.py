@@ -15,8 +15,8 @@ that was reached.
 Methods: `push` is the fastest; `sliced` is for graphs whose vectors are larger than a cache (`auto` chooses between
 them); `jacobi` and `gauss-seidel` are the textbook methods and can also stop by change or by a stable top.
 
-`auto` makes no more than MOST_ITERATIONS sweeps, and neither do the textbook methods; the certified error then states
-what was reached.
+`auto` makes no more than MOST_ITERATIONS sweeps, and neither do `sliced` and the textbook methods; the certified error
+then states what was reached.
 """
 
 import time
@@ -162,7 +162,7 @@ def _in_slices(
         estimate = factor * solver.moved / solver.total
         if progress is not None:
             progress(estimate)
-        exhausted = solver.moved >= last and estimate < 1e-12
+        exhausted = (solver.moved >= last and estimate < 1e-12) or solver.iterations >= MOST_ITERATIONS
         if estimate <= aim or exhausted:
             scores, moved = solver.scores()
             certified = certified_error(damping, moved, rounding_of_sums(graph.in_degree, scores), pages)

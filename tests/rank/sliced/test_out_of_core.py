@@ -88,6 +88,17 @@ def test_a_change_that_shrinks_slowly_is_not_taken_for_rounding(
     assert np.abs(found.part(0, 80) - exact).sum() / 80 <= found.certified_error + 1e-12
 
 
+def test_a_graph_that_mixes_takes_few_iterations_near_a_damping_of_1(tmp_path: Path) -> None:
+    graph = random_graph(500, 4000, seed=2)
+    path = file_of(graph, tmp_path / "graph.txt")
+    found = rank_out_of_core(path, tmp_path / "work", 8 * MEGABYTE, damping=0.99, error=1e-6)
+    assert found.certified_error <= 1e-6
+    exact = pagerank(with_last_link(graph), damping=0.99, error=1e-12).scores
+    assert np.abs(found.part(0, found.pages) - exact).sum() / found.pages <= found.certified_error
+    in_memory = pagerank(with_last_link(graph), damping=0.99, error=1e-6, method="sliced")
+    assert max(found.iterations, in_memory.iterations) <= 40  # 1 000 without the balance of what is not paid
+
+
 def test_an_error_of_a_millionth_needs_only_narrow_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(700, 3000, seed=3)
     monkeypatch.setattr(out_of_core, "plan", lambda pages, memory, threads: out_of_core.Plan(8, 1 << 12, False, True))
@@ -183,7 +194,9 @@ def test_a_killed_ranking_goes_on_where_it_was(tmp_path: Path, monkeypatch: pyte
     assert not (tmp_path / "work" / "manifest.json").exists()
     for until in ("iteration 3", "iteration 8", "iteration 9"):
         assert run(until) == ("", -signal.SIGKILL)
-    assert out_of_core._saved(tmp_path / "work", {"damping": 0.85, "bias": None}) == 8
+    saved = out_of_core._saved(tmp_path / "work", {"damping": 0.85, "bias": None})
+    assert saved is not None
+    assert saved[0] == 8
     whole = rank_out_of_core(path, tmp_path / "undisturbed", 8 * MEGABYTE, error=1e-9)
     assert run("nothing") == (f"{whole.iterations}\n", 0)
     assert (tmp_path / "work" / "scores").read_bytes() == (tmp_path / "undisturbed" / "scores").read_bytes()

@@ -266,13 +266,15 @@ def _solve(
         solver = SliceSolver(slices, values, problem["damping"], crew, planned.buffer_words, emphasis)
         solver.iterations = iterations
         if resumed is not None:
-            iterations = solver.iterations = resumed
+            iterations, solver.base = resumed
+            solver.iterations = iterations
             _load(folder, values)
         else:
             solver.begin()
         aim = error if kind is np.float64 else max(error, COARSE / 10)
         certified = _iterate(solver, folder, problem, aim, step)
-        iterations = resumed = solver.iterations
+        iterations = solver.iterations
+        resumed = iterations, solver.base
         if certified <= error:
             break
         _save(folder, solver, problem)
@@ -311,17 +313,19 @@ def _save(folder: Path, solver: SliceSolver, problem: Problem) -> None:
             width = 1 << solver.slices.bits
             first, end = number * width, min(solver.slices.pages, (number + 1) * width)
             file.write(solver.values.part(first, end).astype(np.float64).tobytes())
-    state = {"iterations": solver.iterations, "values": name, **problem}
+    state = {"iterations": solver.iterations, "values": name, "base": solver.base, **problem}
     replace_file(folder / STATE, json.dumps(state).encode(), durable=False)
 
 
-def _saved(folder: Path, problem: Problem) -> int | None:
-    """The number of iterations of the saved values; None if there are none for this damping and bias."""
+def _saved(folder: Path, problem: Problem) -> tuple[int, float] | None:
+    """The number of iterations of the saved values, and b; None if there are none for this damping and bias."""
     path = folder / STATE
     if not path.exists():
         return None
     state = json.loads(path.read_text())
-    return int(state["iterations"]) if all(state.get(name) == value for name, value in problem.items()) else None
+    if any(state.get(name) != value for name, value in problem.items()):
+        return None
+    return int(state["iterations"]), float(state.get("base", 1.0 - problem["damping"]))
 
 
 def _load(folder: Path, values: Values) -> None:
