@@ -339,7 +339,7 @@ def test_what_the_folder_does_not_allow_is_refused_before_anything_is_written(cr
         cluster_run(crawled.cluster, [], {}, Limits(), partitions=4),
     ):
         pass
-    with pytest.raises(BadInput, match="one folder"), cluster_run(crawled.plain, [], {}, Limits()):
+    with pytest.raises(BadInput, match="a single folder"), cluster_run(crawled.plain, [], {}, Limits()):
         pass
     with pytest.raises(BadInput, match="takes one of them"):
         read_crawl(crawled.cluster)
