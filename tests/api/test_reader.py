@@ -9,7 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centime import Reader, open_crawl
+from centime import Reader, as_graph, open_crawl, pagerank
+from centime.crawl.engine.reader import read_crawl
+from centime.crawl.report.graph import linked_pages
+from centime.crawl.sites.ranked import top_sites
 from centime.model.errors import BadInput, UnknownPage
 from tests.crawl.report.made import NOW, ROOT, A
 
@@ -41,6 +44,28 @@ def test_links_as_values_and_as_a_table_are_the_same(reader: Reader) -> None:
     assert {(link.source, link.target) for link in reader.links} == found
     assert len(reader.links) == table.num_rows == reader.statistics()["links"]
     assert (ROOT, f"{A}/one") in found
+
+
+def test_a_crawl_can_be_ranked_by_page_and_by_site(reader: Reader) -> None:
+    ranking = pagerank(reader, error=1e-9)
+    apart = sum(abs(ranking[page.url] - page.importance) for page in reader.pages)
+    assert reader.certified_error is not None
+    assert 0 < apart / len(reader.pages) <= reader.certified_error + 1e-9
+    sites = pagerank(reader.links, by="site", error=1e-9).to_dict()
+    shown = top_sites(linked_pages(read_crawl(reader.folder)), 0.85, len(sites))
+    assert sites == pytest.approx({row["site"]: row["site_importance"] for row in shown["top"]})
+    assert as_graph(reader, weight=None).graph.links == len(reader.links)
+    with pytest.raises(BadInput, match="have the weights of the crawl, and no attribute 'w'"):
+        as_graph(reader, weight="w")
+    with pytest.raises(BadInput, match=r"this is a directory; of the folder of a crawl, give centime.open_crawl"):
+        pagerank(reader.folder)
+
+
+def test_readers_and_views_say_what_they_are(reader: Reader) -> None:
+    count = len(reader.pages)
+    assert repr(reader) == f"<crawl {reader.folder}: {count} pages>"
+    assert repr(reader.pages) == f"<{count} pages of {reader.folder}>"
+    assert repr(reader.changes()) == f"<changes of {reader.folder}>"
 
 
 def test_changes_come_newest_first_and_can_be_chosen(small_folder: Path) -> None:

@@ -18,6 +18,7 @@ from centime.cluster.report.checking import check_any
 from centime.cluster.report.merging import merged_facts
 from centime.cluster.report.parts import parts_of
 from centime.crawl.report.page import find_page
+from centime.graphs.names import NamedGraph
 from centime.model.counts import whole_number
 from centime.model.errors import BadSetting
 from centime.model.ids import page_ids
@@ -40,6 +41,9 @@ class Reader:
         self._paths: list[CrawlPaths] = []
         self._examiners: dict[Path, Examiner] = {}
 
+    def __repr__(self) -> str:
+        return f"<crawl {self.folder}: {self._parts.known:,} pages>"
+
     @property
     def folder(self) -> Path:
         """The folder of the crawl."""
@@ -59,6 +63,10 @@ class Reader:
     def links(self) -> Links:
         """All known links."""
         return Links(self._parts)
+
+    def link_graph(self, *, weighed: bool = True) -> NamedGraph:
+        """The known links as a graph with URLs as names; so `centime.pagerank(crawl, by="site")` ranks sites."""
+        return self.links.link_graph(weighed=weighed)
 
     @property
     def bodies(self) -> Bodies:

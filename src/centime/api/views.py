@@ -4,7 +4,7 @@ Iterate a view for values, or call `to_arrow` for a table that pandas, polars an
 state as of the last `follow` of their reader; nothing on disk is changed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ import numpy as np
 from centime.cluster.report.parts import Parts
 from centime.crawl.engine.reader import CrawlReader
 from centime.crawl.report.bodies import Stored, capture_facts, every_stored, read_stored, seconds_of
+from centime.crawl.report.graph import crawl_graph
 from centime.crawl.report.visits import KINDS, OUTCOMES, batches, kinds_of
+from centime.graphs.names import NamedGraph
 from centime.model.arrow import arrow
 from centime.model.ids import PageId
 from centime.store.folder import CrawlFolder
@@ -117,6 +119,10 @@ class View:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
+    def __repr__(self) -> str:
+        count = f"{len(self):,} " if isinstance(self, Sized) else ""
+        return f"<{count}{type(self).__name__.lower()} of {self._parts.path}>"
+
 
 class Pages(View):
     """All known pages, in the order in which they became known; of a crawl in partitions, one partition after the
@@ -160,6 +166,12 @@ class Pages(View):
 
 class Links(View):
     """All known links between known pages."""
+
+    def link_graph(self, *, weighed: bool = True) -> NamedGraph:
+        """The links as a graph with URLs as names, for `centime.pagerank` and `centime.as_graph`; with the weights that
+        the crawl gives to links unless `weighed` is false.
+        """
+        return crawl_graph(self._parts.linked, weighed=weighed)
 
     def __len__(self) -> int:
         return sum(int(lengths.sum()) for _, lengths, _ in self._parts.linked.rows())

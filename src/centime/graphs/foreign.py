@@ -5,6 +5,8 @@ Unless the nodes are the numbers 0, 1, 2 ... in order, they give the pages their
 
 igraph: the same; the vertex attribute `name` gives the names.
 
+A crawl that is open: the links that it knows now, with its weights (`link_graph`).
+
 SciPy: entry (i, j) is a link from i to j, and its value is the weight. If all weights are 1, they are left out.
 
 Data frames and Arrow tables are in `tables.py`; pairs, mappings and arrays in `values.py`.
@@ -43,12 +45,19 @@ def as_graph(
             return thing
         case Graph():
             return NamedGraph(thing)
+        case str() | Path() if Path(thing).is_dir():
+            raise BadInput(f"{thing}: this is a directory; of the folder of a crawl, give centime.open_crawl(folder)")
         case str() | Path():
             return read_named(thing)
         case np.ndarray():
             return from_array(thing)
         case tuple() if len(thing) in (2, 3) and all(isinstance(part, np.ndarray) for part in thing):
             return from_ends(*thing)
+    if callable(getattr(thing, "link_graph", None)):
+        if weight not in (None, WEIGHT):
+            raise BadGraph(f"the links of a crawl have the weights of the crawl, and no attribute {weight!r}")
+        graph: NamedGraph = thing.link_graph(weighed=weight is not None)  # type: ignore[attr-defined]
+        return graph
     if all(hasattr(thing, part) for part in ("nodes", "edges", "is_directed", "is_multigraph")):
         return _from_networkx(thing, weight)
     if all(hasattr(thing, part) for part in ("vs", "es", "get_edgelist", "vcount")):
