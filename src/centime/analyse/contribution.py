@@ -1,4 +1,4 @@
-"""What each page brings to a community, and what happens to it (Theorem 4.3).
+"""The contribution of each page to a community, and what happens to it (Theorem 4.3).
 
 A page p outside I brings c, of which e is entrapped in I, s is lost in the dangling pages of I, and o is spread over
 the rest of the web:
@@ -31,7 +31,7 @@ from centime.model.kernel import kernel
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What each of some pages brings to a community, and what happens to it."""
+    """The contributions of some pages to a community, and what happens to them."""
 
     pages: Pages
     brought: Vector
@@ -49,7 +49,8 @@ class Contributions:
 def contributions(
     walk: Transition, scores: Vector, community: Subgraph, fate: Fate, pages: npt.ArrayLike
 ) -> Contributions:
-    """What pages bring to a community: a page outside along its links, a page inside by its default energy."""
+    """The contributions of pages to a community: a page outside along its links, a page inside by its default
+    energy."""
     damping = fate.damping
     check(walk, scores, damping)
     chosen = np.asarray(pages, dtype=np.int64)
@@ -95,7 +96,7 @@ def _follow(
     sums: npt.NDArray[np.float64],
     steps: Distances,
 ) -> None:
-    """Adds up, over the links of each page into the community, the shares, what is kept and what sinks."""
+    """Adds up, over the links of each page into the community, the shares, the kept parts and the sunk parts."""
     weighted = len(weights) > 0
     for place in range(len(chosen)):
         page = chosen[place]

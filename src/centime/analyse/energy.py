@@ -6,8 +6,8 @@
     E_dp  = d/(1-d) * sum over dp(I)  of x*_i                what dangling pages lose
           = d |dp(I)| + d^2/(1-d) * sum over all i of g_i x*_i    (Corollary 4.1; g_i: fraction of links of i to dp(I))
 
-E_I is also the sum of what the community has by itself and what others give it (Definition 4.1, Theorem 4.1): of the
-internal PageRank x^i = (1-d) (I - d W_(I,I))^-1 1 and the external PageRank x^e = x* - x^i.
+E_I is also the sum of the energy that the community has by itself and the energy that others give it (Definition 4.1,
+Theorem 4.1): of the internal PageRank x^i = (1-d) (I - d W_(I,I))^-1 1 and the external PageRank x^e = x* - x^i.
 
 Guaranteed: with exact scores, the two sides of each identity differ only by rounding. `residual` is their difference;
 it is at most |d W x + (1-d) - x|_1 / (1-d), the certificate of the scores. E_I >= `least` = (1 - d^L) E_in, where L is
@@ -44,7 +44,7 @@ class Balance:
     lost_by_links: float
     """`lost`, computed by Corollary 4.1."""
     least: float
-    """The lower bound of the energy by Theorem 4.4, whatever the links inside the community."""
+    """The lower bound of the energy by Theorem 4.4, for any links inside the community."""
 
     @property
     def residual(self) -> float:
@@ -100,7 +100,7 @@ def certain_internal_scores(community: Subgraph, damping: float, error: float = 
     best, least, idle = scores, np.inf, 0
     for _ in range(MOST_STEPS):
         following = damping * brought(community.inside, gained)
-        # the factor is at most d; of gains that have ended, none is left
+        # the factor is at most d; after the end of all gains, nothing remains
         more = 1.0 / (1.0 - min(damping, float(following.sum()) / max(float(gained.sum()), TINY)))
         left = float(np.abs(gained + more * (following - gained)).mean()) / (1.0 - damping)
         if left < least:
@@ -115,7 +115,7 @@ def certain_internal_scores(community: Subgraph, damping: float, error: float = 
 
 
 def leaks(community: Subgraph, scores: Vector, damping: float) -> Vector:
-    """What each page of the community takes out of it: its part of E_out, or of E_dp if it dangles."""
+    """The energy that each page takes out of the community: its part of E_out, or of E_dp if it dangles."""
     own = scores[community.pages]
     lost = np.where(community.dangling, 1.0, np.where(community.leaving, 1.0 - community.kept, 0.0))
     result: Vector = damping / (1.0 - damping) * lost * own

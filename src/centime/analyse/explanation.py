@@ -47,7 +47,7 @@ class Explanation:
     by_distance: Vector
     """What the default scores of pages 0, 1, 2, ... links away bring."""
     beyond: float
-    """What was not followed back."""
+    """The part that was not followed back."""
     origins: Pages
     """The pages whose default score reaches the page, the largest contribution first."""
     reached: Vector

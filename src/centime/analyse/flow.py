@@ -9,7 +9,7 @@ each of them:
 
     |a| + sum of flow(., a) = E_a + sum of flow(a, .) + E_dp of a
 
-Guaranteed: one pass over the links, whatever the number of communities. Flows are sorted by giver.
+Guaranteed: one pass over the links, for any number of communities. Flows are sorted by giver.
 
 Trap: flows are not defined for communities that overlap; `labels_of` refuses them.
 """
@@ -112,7 +112,7 @@ def _flow(
     order: Pages,
     starts: Pages,
 ) -> tuple[Pages, Pages, Vector]:
-    """Adds up what the pages of each community give to each other community."""
+    """Adds up the energy that the pages of each community give to each other community."""
     weighted = len(weights) > 0
     communities = len(starts) - 1
     total = np.zeros(communities)

@@ -1,4 +1,4 @@
-"""The pages that links lead to from some pages, as far as matters for a set of pages.
+"""The pages that are reached by links from some pages, as far as they are relevant to a set of pages.
 
 The search goes from link to link. A path may run through the set as long as it likes, but through at most HOPS pages
 outside of it. So a page of the set is found wherever it is entered near the start, and a path through half the web,

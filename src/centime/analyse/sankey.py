@@ -6,7 +6,7 @@ its energy:
     |I| + E_in = E (kept: the band to the same community) + E_out (bands to others) + E_dp (the band to dangling pages)
 
 So each block on the left is as high as its bands together (Theorem 4.2), and a block on the right is E + E_in of its
-community. Of the rest of the web, the diagram shows only what it gives to communities and receives from them; all of it
+community. Of the rest of the web, the diagram shows only its exchange with communities; all of it
 would make the other bands too thin to see.
 
 Trap: what a community receives is on the right, and is also part of its supply on the left: the diagram shows one turn

@@ -3,10 +3,10 @@
 Column q of W_(I,I) keeps the shares of the whole graph: it adds up to f_q, which is less than 1 if page q has links out
 of I.
 
-Guaranteed: it is built from the rows of the community alone, whatever the size of the rest.
+Guaranteed: it is built from the rows of the community alone, for any size of the rest.
 
-Trap: `inside.share` is the share among all links of a page, so a page of G_I may seem to pay less than it has: the rest
-leaves the community.
+Trap: `inside.share` is the share among all links of a page, so a page of G_I may seem to pay less than its score: the
+rest leaves the community.
 """
 
 from dataclasses import dataclass

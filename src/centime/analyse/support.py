@@ -13,7 +13,7 @@ For a page t, the search
    and drops pages with less than a tenth of the mean lead: these belong to the neighbourhood of t, not to a community
    that promotes it. A page that only pages of the set link to stays: its energy is theirs.
 
-The rest is the support of t. What makes it a promoting community (`promotion.py`) is measured here:
+The rest is the support of t. The measures of a promoting community (`promotion.py`) are computed here:
 
 - `given`: the part of t's score that comes from its links;
 - `own`: the share of its energy that is its own, |C| / (|C| + E_in);
@@ -25,8 +25,7 @@ The rest is the support of t. What makes it a promoting community (`promotion.py
 A site is poor too if few link to it, and all of its pages may link to its front page. But a site is tied together: its
 front page leads to its pages, and its pages lead back to where its readers come from. A farm has no readers.
 
-Guaranteed: each page and each of its links is visited a fixed number of times, however pages are dropped because of
-others.
+Guaranteed: each page and each of its links is visited a fixed number of times, in whatever order pages are dropped.
 
 Traps: a farm whose target links to all of its pages looks like a site, and is not found. Where a crawl has not read a
 target, nothing leads back from it, and a section of a site may look like a farm.
@@ -44,11 +43,11 @@ from centime.model.kernel import kernel, part
 LEAST_PAGES = 25
 LEAST_LEAD = 0.002
 FARTHEST = 10_000
-"""At most so many pages are gathered that do not link to the target themselves."""
+"""The most pages that are gathered without a link to the target themselves."""
 TRIMMED = 0.1
 SWEEPS = 4
 NEAR_TARGET, NEAR_COMMUNITY = (2_000, 20), (500, 100)
-"""At most so many pages outside the set are visited to find a way back, and at most one in so many."""
+"""The most pages outside the set that are visited to find a way back: an absolute number, and one in this many."""
 RIVAL_GIVEN = 0.5
 RIVAL_SHARE = 0.4
 MOST_RIVALS = 4
@@ -190,7 +189,7 @@ def _gather(turned: Rows, share: Vector, target: int, scratch: Scratch) -> int:
 
 @part
 def _receive(turned: Rows, paid: Vector, count: int, scratch: Scratch) -> None:
-    """Sets the income of the members `inside` to what pages that are not inside pay them."""
+    """Sets the income of the members `inside` to the payments of pages that are not inside."""
     offsets, sources, weights = turned
     weighted = len(weights) > 0
     for place in range(count):
@@ -203,8 +202,8 @@ def _receive(turned: Rows, paid: Vector, count: int, scratch: Scratch) -> None:
 
 @part
 def _cascade(links: Rows, paid: Vector, allowed: float, gone: int, scratch: Scratch) -> None:
-    """Adds what the first `gone` pages of `others` pay to the income of pages inside, and drops those that then receive
-    too much.
+    """Adds the payments of the first `gone` pages of `others` to the income of pages inside, and drops those that then
+    receive too much.
     """
     offsets, targets, weights = links
     weighted = len(weights) > 0
@@ -301,7 +300,8 @@ def _trim(turned: Rows, count: int, scratch: Scratch) -> int:
 def _rivals(
     links: Rows, paid: Vector, scores: Vector, supporters: Pages, target: int, scratch: Scratch
 ) -> tuple[float, int, int]:
-    """What the supporters give to the target, the number of its rivals, and how many supporters one leads back to."""
+    """The score that the supporters give to the target, the number of its rivals, and how many supporters one leads
+    back to."""
     offsets, targets, weights = links
     weighted = len(weights) > 0
     inside, amount, others = scratch.inside, scratch.amount, scratch.others
@@ -339,8 +339,8 @@ def _rivals(
 def _way_back(
     links: Rows, turned: Rows, paid: Vector, supporters: Pages, target: int, scratch: Scratch
 ) -> tuple[float, int, int]:
-    """What the supporters receive from outside, how many of them do, and how many are led to by pages outside to which
-    the supporters lead back, not through the target.
+    """The score that the supporters receive from outside, how many of them do, and how many are led to by pages outside
+    to which the supporters lead back, not through the target.
     """
     offsets, sources, weights = turned
     weighted = len(weights) > 0

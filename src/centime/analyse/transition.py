@@ -118,7 +118,7 @@ def _fractions(
 
 @kernel
 def _bring(offsets: Offsets, targets: Targets, weights: Weights, share: Vector, scores: Vector, result: Vector) -> None:
-    """Adds what each page pays along a link to the target of the link."""
+    """Adds the payment of each page along a link to the target of the link."""
     weighted = len(weights) > 0
     for page in range(len(share)):
         payment = scores[page] * share[page]

@@ -4,7 +4,7 @@ A slot holds the number of a name, plus one, and its fingerprint; 0 is a free sl
 fingerprint (linear probing, at most two slots of three are taken) and compares names byte by byte.
 
 The fingerprint is a polynomial of the bytes of the name, three at a time, modulo the prime 2^31 - 1, evaluated at a key
-that each process draws at random. The key is secret, so nobody can construct a file whose names all collide. Page
+that each process draws at random. The key is secret, so no file can be constructed whose names all collide. Page
 numbers follow the first mention and never depend on the key.
 """
 

@@ -58,12 +58,12 @@ class PageNames:
         return None if page < 0 else page
 
     def label(self, page: int) -> str | int:
-        """What users call a page: its name."""
+        """The label of a page for users: its name."""
         return self[page]
 
 
 class PageNumbers(PageNames):
-    """Names that are whole numbers, for pages whose numbers have gaps: users call a page by its number."""
+    """Names that are whole numbers, for pages whose numbers have gaps: the label of a page is its number."""
 
     @classmethod
     def numbered(cls, numbers: Iterable[int]) -> "PageNumbers":
@@ -85,18 +85,18 @@ class NamedGraph:
     first: int = 0
     """The number of the first page in the file: without names, users know page i as i + first."""
     nofollow: npt.NDArray[np.bool_] | None = None
-    """Which links ask not to be followed; None if that is not known."""
+    """Which links ask not to be followed; None if unknown."""
 
     def __post_init__(self) -> None:
         if self.names is not None and len(self.names) != self.graph.pages:
             raise BadGraph(f"there are {len(self.names)} names for {self.graph.pages} pages")
 
     def label(self, page: int) -> str | int:
-        """What users call a page: its name, or its number in the file."""
+        """The label of a page for users: its name, or its number in the file."""
         return page + self.first if self.names is None else self.names.label(page)
 
     def find(self, label: object) -> int | None:
-        """The page that users call so, or None; a page with a name can also be called by its place."""
+        """The page with this label, or None; a page with a name can also be given by its place."""
         return find_page(label, self.names, self.first, self.graph.pages)
 
     @property
@@ -124,10 +124,10 @@ class NamedGraph:
 
 
 def find_page(label: object, names: PageNames | None, first: int, pages: int) -> int | None:
-    """The page that users call so among `pages` pages, which are numbered from `first` if they have no names.
+    """The page with this label among `pages` pages, which are numbered from `first` if they have no names.
 
-    Whole numbers of any type are the same label, as in a dictionary. Other values that stood for pages are found by
-    their text, which is the name of the page.
+    Whole numbers of any type are the same label, as in a dictionary. Pages given by other values are found by the text
+    of the value, which is the name of the page.
     """
     whole = _whole_number(label)
     if isinstance(names, PageNumbers):

@@ -148,7 +148,7 @@ def _place(file: io.BufferedReader) -> int:
 
 @contextmanager
 def packing(path: Path, suffix: str) -> Iterator[io.BufferedWriter]:
-    """Creates a file that compresses what is written to it, by the suffix."""
+    """Creates a file that is compressed as its suffix says."""
     if suffix == ".gz":
         with (
             path.open("wb") as file,

@@ -90,7 +90,7 @@ class ParquetLinks:
     def _damaged(self, file: pq.ParquetFile, group: int) -> tuple[str, int | None]:
         """The first unreadable column of a row group, and the byte where it begins; none if the footer is damaged.
 
-        What the footer says of a column is not asked: if it is wrong, Arrow ends the process.
+        The footer's description of a column is not used: if it is wrong, Arrow ends the process.
         """
         for column in self.columns:
             self._noted.first = None
@@ -132,13 +132,13 @@ class _Noted:
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        """Reads as the file does."""
+        """Reads from the file."""
         if self.first is None:
             self.first = self._file.tell()
         return self._file.read(size)
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the file's."""
+        """All other attributes are those of the file."""
         return getattr(self._file, name)
 
 

@@ -1,6 +1,6 @@
-"""Tables of other libraries with one link per row: Arrow, pandas, polars, DuckDB and whatever else is a data frame.
+"""Tables of other libraries with one link per row: Arrow, pandas, polars, DuckDB and any other data frame.
 
-A table is recognised by what it offers, and none of these libraries is imported but Arrow's: the Arrow C stream
+A table is recognised by its interface, and of these libraries only Arrow is imported: the Arrow C stream
 (`__arrow_c_stream__`), the data frame interchange protocol (`__dataframe__`), or else `columns` and `table[column]`,
 which is enough if pyarrow is not installed. `columns.py` says which columns are used. The pages are those that are
 mentioned, see `values.py`.
@@ -58,7 +58,7 @@ def _only_links(frame: Any, source: str | None, target: str | None, weight: str 
 
 
 def _is_matrix(frame: Any) -> bool:
-    """Whether the rows of a frame are called as its columns are."""
+    """Whether the rows of a frame have the same labels as its columns."""
     columns = list(frame.columns)
     return any(isinstance(name, str) for name in columns) and columns == list(frame.index)
 

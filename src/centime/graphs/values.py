@@ -22,7 +22,7 @@ from centime.graphs.names import NamedGraph, PageNames, PageNumbers
 from centime.model.errors import BadGraph
 from centime.model.graph import Weights, graph_from_links
 
-LARGEST_EXACT = 2**53 - 1  # beyond it, floating point has not every whole number
+LARGEST_EXACT = 2**53 - 1  # beyond it, floating point cannot represent every whole number
 
 Ends = npt.NDArray[np.int64]
 
@@ -118,7 +118,7 @@ def from_numbers(sources: Ends, targets: Ends, weights: Weights | None, pages: E
 
 
 def names_of(nodes: Sequence[Any]) -> PageNames | None:
-    """The names of pages that other values stand for; None if these are the numbers 0, 1, 2 ... in order."""
+    """The names of pages given by other values; None if these are the numbers 0, 1, 2 ... in order."""
     if all(type(node) is int for node in nodes):
         if all(node == page for page, node in enumerate(nodes)):
             return None
@@ -156,8 +156,8 @@ def _weights(values: Sequence[Any] | npt.NDArray[Any]) -> Weights | None:
 
 
 def _whole_numbers(values: Sequence[Any] | npt.NDArray[Any]) -> Ends | None:
-    """The values as numbers of 64 bits; None if one of them is something else. Data frames make floating point of whole
-    numbers: without a fraction, it is a whole number here too.
+    """The values as numbers of 64 bits; None if one of them is something else. Data frames may convert whole numbers to
+    floating point: a number without a fraction counts as whole here too.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return None if values.dtype.kind == "u" and (values > np.uint64(2**63 - 1)).any() else values.astype(np.int64)
@@ -172,7 +172,7 @@ def _whole_numbers(values: Sequence[Any] | npt.NDArray[Any]) -> Ends | None:
 
 
 def _exact(values: npt.NDArray[np.floating[Any]]) -> bool:
-    """Whether floating point stands for whole numbers; an infinite one has no fraction either."""
+    """Whether all floating-point numbers are whole; an infinite one has no fraction either."""
     return bool(((values == np.trunc(values)) & (np.abs(values) <= LARGEST_EXACT)).all())
 
 

@@ -1,4 +1,4 @@
-"""Writes the truth of the webbox beside what a running crawl of it believes, for the window (`report/truth.py`).
+"""Writes the truth of the webbox beside the estimates of a running crawl of it, for the window (`report/truth.py`).
 
 A copy is fresh if the page has not changed in the box since it was last read; a redirect always is. The share of fresh
 copies is weighted by true importance, the crawl's own estimate by the importance that it found.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from centime.crawl.engine.loop import Engine
 
 LOOK_SECONDS, LONGEST_SECONDS = 1.0, 5.0
-LEISURE = 50.0  # comparing takes at most this part of the time, while that is not too seldom
+LEISURE = 50.0  # comparing takes at most one part in this many of the time
 TOP = 5
 PRESENT = [outcome for outcome in Outcome if outcome.present]
 REDIRECTS = [outcome for outcome in Outcome if outcome.redirect]
@@ -42,7 +42,7 @@ class TruthWriter:
         self._next = now + min(LONGEST_SECONDS, max(LOOK_SECONDS, LEISURE * (time.perf_counter() - begun)))
 
     def truth(self, now: float) -> Truth:
-        """What is true now."""
+        """The truth now."""
         box, shard = self._served.webbox, self._opened.shard
         here = self._served.time()
         compared = compare(self._opened, box, here)

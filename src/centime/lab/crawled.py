@@ -1,4 +1,4 @@
-"""Compares a finished crawl of the webbox with the truth: the importance it found, and the sequence of its reads."""
+"""Compares a finished crawl of the webbox with the truth: the importance it found, and the order of its reads."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Estimated and true importance by the crawl's page numbers, and the true importance in the sequence of reads."""
+    """Estimated and true importance by the crawl's page numbers, and the true importance in the order of reads."""
 
     urls: list[str]
     estimated: Vector

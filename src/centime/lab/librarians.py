@@ -33,7 +33,7 @@ class PlantedMark(NamedTuple):
 
 
 def planted_marks(box: WebBox, judges: int = 8, seed: int = 0) -> Iterator[PlantedMark]:
-    """The marks of all sites of a web by so many judges; the same for the same seed."""
+    """The marks of all sites of a web by `judges` judges; the same for the same seed."""
     begins = box.layout.sites[: box.hosts, START].astype(np.int64)
     importance = np.add.reduceat(box.importance(), begins)
     plain = np.add.reduceat(np.isin(box.forms(), (HTML, BARE)).astype(np.float64), begins)

@@ -1,7 +1,7 @@
 """Pictures of findings: one style for all pictures, and the same colour and marker for an algorithm everywhere.
 
 Pictures are matplotlib `Figure` objects, drawn by Agg and never by pyplot, so they change no global state. The name of
-a line stands at its right end, in its colour, instead of in a legend.
+a line is at its right end, in its colour, instead of in a legend.
 """
 
 import io
@@ -115,7 +115,7 @@ def name_lines(axes: Axes) -> None:
 
 
 def _spread(heights: list[float]) -> list[float]:
-    """The nearest heights, in the same sequence, that keep LABEL_GAP between names."""
+    """The nearest heights, in the same order, that keep LABEL_GAP between names."""
     rising = sorted(range(len(heights)), key=heights.__getitem__)
     placed: list[list[float]] = []  # groups of adjacent names: centre, number
     for index in rising:

@@ -9,7 +9,8 @@ less knowledge is expected to be better. Measured for each, over pages:
     median_error_percent    the median of |estimate - truth| / truth median_bias_percent     the median of estimate /
     truth, minus 1: the bias of a typical page mean_log_bias_percent   exp(mean log(estimate / truth)) - 1, over the
     pages whose estimate is neither 0 nor infinite total_bias_percent      mean(estimate) / mean(truth) - 1: the bias of
-    the whole web's changes, which depends mostly on
+                                                                           the whole web's changes, which depends mostly
+                                                                           on
                             the few fastest pages
     without_percent         pages with an estimate of 0 or of infinity
 

@@ -11,8 +11,8 @@ in units of the number of pages,
 looking at the moments MOMENTS, of which the last is MOST_CRAWLS. The rows are means over TRIALS pages; one that is
 never seen counts as MOST_CRAWLS.
 
-Windows are those of the experiment `window-policy`, of which the whole history ("no window") is the slowest: what a
-page had before weighs as long as the crawl ran.
+Windows are those of the experiment `window-policy`, of which the whole history ("no window") is the slowest: the past
+of a page counts for the whole length of the crawl.
 """
 
 from copy import deepcopy

@@ -2,7 +2,7 @@
 
 Four crawlers read the same web from the same pages, each page once:
 
-- interest: the shard of the crawler with `want=xml`, so HTML pages go by what they lead to;
+- interest: the shard of the crawler with `want=xml`, so HTML pages are ordered by the pages that they lead to;
 - importance: the same shard without it;
 - breadth first: pages found first;
 - random order: any known page.
@@ -10,7 +10,7 @@ Four crawlers read the same web from the same pages, each page once:
 XML pages are pages without links, as most are, in one of these shapes:
 
 - clustered: most pages that some listings link to are XML; nothing else is. The URLs say nothing;
-- spread: any pages, wherever they are. The URLs say nothing, so nothing can tell where the next one is;
+- spread: any pages, wherever they are. The URLs say nothing, so the place of the next one cannot be predicted;
 - spread, named: the same, but nine in ten XML pages have URLs that end with .xml, as have as many others.
 
 Each shape is drawn RUNS times with other XML pages and other first pages. Measured:
@@ -104,7 +104,7 @@ class Errors(NamedTuple):
 
 
 def order_of(web: Web, crawler: str, seed: int, errors: dict[float, Errors] | None = None) -> Pages:
-    """The pages in the sequence in which a crawler reads them; `errors` receives those of its interest."""
+    """The pages in the order in which a crawler reads them; `errors` receives those of its interest."""
     if crawler == "interest":
         return np.fromiter(_by_shard(web, errors, want="xml"), dtype=np.int64)
     if crawler == "importance":
@@ -222,7 +222,7 @@ def run(graph: Graph, seed: int, step: Step) -> Findings:
 
 
 def _measure(web: Web, order: Pages, errors: Mapping[float, Errors]) -> Iterator[Row]:
-    """What a crawl has read at each moment."""
+    """The pages that a crawl has read at each moment."""
     xml = np.cumsum(web.is_xml[order])
     reached = max(1, int(xml[-1]))
     half = 100 * (int(np.searchsorted(xml, reached / 2)) + 1) / len(order)

@@ -1,8 +1,8 @@
 """Whole numbers in as few bytes as they need, for kernels: seven bits per byte, low ones first, the high bit set in all
 bytes but the last (LEB128).
 
-The reader never leaves the given bytes, whatever they contain: zeros follow their end. A signed number is folded first,
-so that small ones of both signs are short: 0, -1, 1, -2 become 0, 1, 2, 3.
+The reader never reads outside the given bytes, whatever they contain: zeros follow their end. A signed number is folded
+first, so that small ones of both signs are short: 0, -1, 1, -2 become 0, 1, 2, 3.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def write_varint(octets: Octets, at: Whole, value: Whole) -> Whole:
 
 @bare_inlined
 def _read(octets: Octets, at: Whole, bits: Whole) -> tuple[Whole, Whole]:
-    """The number of at most so many bits at `at`, and the place after it."""
+    """The number of at most `bits` bits at `at`, and the place after it."""
     octet = np.int64(octets[at]) if at < len(octets) else np.int64(0)
     at += 1
     value = octet & 127

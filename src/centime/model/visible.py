@@ -1,4 +1,4 @@
-"""Text as it may be shown: whatever a server or a file contains, it cannot control a terminal or reorder a page.
+"""Makes text safe to show: no content of a server or a file can control a terminal or reorder a page.
 
 Control characters (C0, DEL, C1), marks that reorder text (bidi), separators of lines and lone surrogates are escaped as
 in Python: `\\x1b`, `\\u202e`. Every other character stays.

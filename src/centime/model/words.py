@@ -10,7 +10,7 @@ Column = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """Where each word stands and what it is, as hashes (`parse/words.py` makes them)."""
+    """The place and the content of each word, as hashes (`parse/words.py` makes them)."""
 
     places: Column
     blocks: Column

@@ -2,10 +2,10 @@
 
 Tokens follow CSS Syntax Level 3: comments and strings hide everything, a string ends at a line end, escapes are
 resolved, and a `url(` with a quote or a parenthesis inside is broken and names nothing. Everything that the end of the
-sheet leaves open is closed by it. All expressions match wherever they are tried, and never give back what they took, so
-the time is linear whatever the text.
+sheet leaves open is closed by it. All expressions match at any place, and never backtrack, so the time is linear for
+any text.
 
-A file counts wherever it is named, in rules that apply to the page or not: which of them apply depends on the reader's
+A file counts in any rule, whether or not the rule applies to the page: which of them apply depends on the reader's
 screen. The URL of an `@namespace` is a name, not a file.
 """
 
@@ -72,7 +72,7 @@ def files_of_css(text: str) -> Iterator[str]:
 
 def _end_of_set(text: str, at: int) -> int:
     """The end of an image-set, or the place of a parenthesis in it that contains another one or stays open. Strings up
-    to there are files, but not those in parentheses, which are types.
+    to there are files, except those in parentheses, which are types.
     """
     while True:
         at = _behind_flat(text, at)

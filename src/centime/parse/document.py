@@ -1,6 +1,6 @@
 """Bytes to a document: the entry point of this folder.
 
-Guarantee: it never raises, whatever the bytes, and time and memory are bounded by a constant per byte (`parse/scan.py`
+Guarantee: it never raises, for any bytes, and time and memory are bounded by a constant per byte (`parse/scan.py`
 explains how for HTML, `parse/xml.py` for XML). A documentation page of 25 KB with its links, directives and signature
 takes about a seventh of a millisecond.
 """
@@ -70,7 +70,7 @@ def read_document(
 
 
 def _most_links(broken: Document, html: Document) -> Document:
-    """Broken XHTML as XML or as HTML, whichever finds more links, so that less is left out: browsers show an error."""
+    """Broken XHTML as XML or as HTML, whichever finds more links; browsers would show an error."""
     return broken if len(broken.hrefs) >= len(html.hrefs) else replace(html, trouble=broken.trouble)
 
 

@@ -1,8 +1,8 @@
 """Document types: the external resources that an XML document or a DTD refers to.
 
 Regular expressions find the declarations; nothing interprets them. Entities are not expanded, nothing is fetched, and
-the XML parser never sees a document type at all, so entity bombs are harmless. No pattern gives back what it took, so
-the time is linear.
+the XML parser never sees a document type at all, so entity bombs are harmless. No pattern backtracks, so the time is
+linear.
 """
 
 import re

@@ -1,11 +1,11 @@
 """Finds the encoding of a page by the rules of WHATWG, and converts its text to UTF-8, which all parsers here expect.
 
-The first of these that is there decides: a byte order mark, the charset of the Content-Type header, a `<meta charset>`
-in the first MOST_SEARCHED bytes of HTML, or the XML declaration of XML. (Browsers look at 1 024 bytes in advance, and
-begin anew when they meet a `<meta>` later.) Without any of them, a valid UTF-8 body is UTF-8, and
-the encoding of any other is detected as Firefox does it (chardetng), with the top-level domain as a hint; `python -m
+The first of these that is present decides: a byte order mark, the charset of the Content-Type header, a `<meta
+charset>` in the first MOST_SEARCHED bytes of HTML, or the XML declaration of XML. (Browsers look at 1 024 bytes in
+advance, and start again when they meet a `<meta>` later.) Without any of them, a valid UTF-8 body is UTF-8, and the
+encoding of any other is detected as Firefox does it (chardetng), with the top-level domain as a hint; `python -m
 bench.encodings` measures how well. Labels have the meaning that WHATWG gives them (`latin1` is windows-1252), and an
-unknown label is ignored. A `<meta>` that says UTF-16 cannot be right, so it means UTF-8.
+unknown label is ignored. A `<meta>` that says UTF-16 must be wrong, so it means UTF-8.
 
 Trap: a byte parser that expects UTF-8 and gets another encoding damages every href with an accent. Bytes that are not
 valid in the encoding become U+FFFD, as in browsers.
@@ -28,7 +28,7 @@ MOST_SEARCHED = 1 << 16  # bytes in which a `<meta charset>` counts
 MOST_DETECTED = 1 << 20  # bytes at the beginning from which an encoding is detected
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,>]+)", re.IGNORECASE)
-# A `<meta>`, or what hides one: a comment, or an element whose text is no markup.
+# A `<meta>`, or something that hides one: a comment, or an element whose text is not markup.
 _META = re.compile(
     rb"<(?:!--.*?(?:-->|\Z)|(script|style|title|textarea|xmp|iframe|noembed|noframes)[\s/>].*?(?:</\1[\s/>]|\Z)"
     rb"|meta[\s/]([^>]*))",
@@ -72,7 +72,7 @@ def as_utf8(body: bytes, content_type: str = "", *, xml: bool = False, url: str 
 
 
 def load_codecs() -> None:
-    """Loads what decoding needs: a process that cannot open files any more could not."""
+    """Loads the codecs for decoding: a process that cannot open files any more could not load them later."""
     for name in webencodings.LABELS.values():
         webencodings.lookup(name)
     codecs.lookup("utf-32")
@@ -176,7 +176,7 @@ def _meta_word(body: bytes) -> str:
 
 
 def _meta_word_before(body: bytes, end: int) -> str:
-    """The same for what ends before a place."""
+    """The same for the text before a place."""
     for found in _META.finditer(body, 0, end):
         name = _name(_charset_of(found[2].decode("latin-1"))) if found[2] and found.end() < end else ""
         if name:

@@ -3,13 +3,14 @@
 - A declared HTML type is HTML, unless the body begins with an XML declaration and its root is not `html`: then it is
   XML. So XHTML served as text/html is parsed as browsers parse it; the XML parser would take five times as long.
 - A declared XML type is XML, also `application/xhtml+xml`, unless its root is `html` without the XHTML namespace: then
-  it is HTML. Browsers go by the type too: in XML, `<script/>` ends at once, in HTML it swallows what follows.
+  it is HTML. Browsers decide by the type too: in XML, `<script/>` ends at once, in HTML it includes everything that
+  follows.
 - A DTD is declared as such, or begins with declarations (`<!ELEMENT`, `<!ENTITY`, `<!ATTLIST`) and no element.
 - Without a type, or with `text/plain` or `application/octet-stream`, the beginning of the body decides. But plain text
   is never HTML, as in browsers, because people publish source code that way.
 - Everything else is OTHER, for example PDFs and images. So is a body that begins like a file of another kind (a PDF, an
-  image, an archive), whatever type is declared. A NUL byte shows nothing: browsers show a declared page that has one.
-  Only a body without a type, or with a vague one, is not taken for XML or a DTD then, except in UTF-16.
+  image, an archive), whatever type is declared. A NUL byte proves nothing: browsers show a declared page that has one.
+  Only a body without a type, or with a vague one, is not XML or a DTD if it has a NUL byte, except in UTF-16.
 """
 
 import re
@@ -36,7 +37,8 @@ _PDF_HEADER = re.compile(rb"[\r\n\0]%PDF-\d\.\d")
 _DTD_TYPES = frozenset(
     ["application/xml-dtd", "text/xml-dtd", "application/xml-external-parsed-entity", "text/xml-external-parsed-entity"]
 )
-# How files begin that are no pages. Signatures that are words (BM, RIFF) count only with what follows in such a file.
+# Beginnings of files that are not pages. Signatures that are words (BM, RIFF) count only with the bytes that follow in
+# such a file.
 _BINARY = re.compile(
     rb"%PDF-|%!PS|\x89PNG|GIF8[79]a|\xff\xd8\xff|BM.{4}\x00{4}|RIFF.{4}(?:WEBP|WAVE|AVI )|\x00\x00[\x01\x02]\x00"
     rb"|II\*\x00|MM\x00\*|\x00\x00..ftyp|\x00\x00\x01[\xba\xb3]|\x1a\x45\xdf\xa3|OggS\x00|ID3[\x00-\x08]"
@@ -79,8 +81,8 @@ def is_binary(body: bytes, content_type: str = "") -> bool:
 
 
 def is_pdf(body: bytes, content_type: str = "") -> bool:
-    """Whether a body that is no page is a PDF: it begins like one, is declared as one, or has a type that says nothing
-    and the header of a PDF among its first bytes. What is declared as plain text may be about PDFs.
+    """Whether a body that is no page is a PDF: it begins like one, is declared as one, or has a vague type and the
+    header of a PDF among its first bytes. A body declared as plain text may be about PDFs.
     """
     declared = media_type_of(content_type).name
     if declared in _PDF_TYPES or _beginning(body).startswith(b"%PDF-"):

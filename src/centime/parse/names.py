@@ -3,8 +3,8 @@
 A name is hashed while it is read: code = (257 * code + lower case byte) mod 2**54. A hash table maps the code to the
 element. Elements that behave alike share a number (h1 to h6; thead, tbody and tfoot). All names without a meaning here
 share UNKNOWN_BUCKETS numbers, so an end tag finds its open element without a comparison of names. Two unknown names
-with the same number can be confused; this needs a hostile page, and the only damage is where an element of that same
-page ends.
+with the same number can be confused; this needs a hostile page, and the only effect is a wrong end of an element on
+that same page.
 """
 
 import numpy as np

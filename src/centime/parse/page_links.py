@@ -3,8 +3,8 @@ after the other.
 
 An href is plain if it is not empty, not a fragment, and has no scheme but http and https. In addition, the rel of an
 `a` must not forbid to follow it, and the rel of a `link` must be one of PAGE_RELS. Every other link is DOUBTFUL and is
-examined later (`parse/gathering.py`, `parse/about.py`). So the tests here may call a plain link doubtful, but never the
-other way round.
+examined later (`parse/gathering.py`, `parse/about.py`). So the tests here may classify a plain link as doubtful, but
+never the other way round.
 
 A table of SEEN slots remembers the last href of each hash by its place in the page. It is bounded, so it forgets.
 """

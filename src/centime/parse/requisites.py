@@ -8,11 +8,11 @@
 - what scripts seem to load (`parse/script.py`);
 - what is in the `srcdoc` of an `iframe`, which is a page of its own.
 
-Files count wherever they are written: in `noscript` and `template` too, in a `picture` all sources. `data-src` and
-`data-srcset` are the names that scripts which load images late have agreed on.
+Files count everywhere: in `noscript` and `template` too, and all sources of a `picture`. `data-src` and `data-srcset`
+are the usual names for scripts that load images late.
 
-Tokens are those of `parse/scan.py`, which looks for other things and is run for every page: this pass is only run if a
-crawl wants requisites. Time is linear, and memory a constant per byte.
+Tokens are those of `parse/scan.py`, which looks for other things and runs for every page: this pass runs only if a
+crawl fetches requisites. Time is linear, and memory a constant per byte.
 """
 
 import re
@@ -42,7 +42,7 @@ _ATTRIBUTES = (
 )  # fmt: skip
 _SRCSETS = frozenset(map(_ATTRIBUTES.index, ("srcset", "data-srcset", "imagesrcset")))
 _HREF, _REL, _SRCDOC, _STYLE = map(_ATTRIBUTES.index, ("href", "rel", "srcdoc", "style"))
-_STYLE_TEXT, _SCRIPT_TEXT = len(_ATTRIBUTES), len(_ATTRIBUTES) + 1  # stand for the texts of such elements
+_STYLE_TEXT, _SCRIPT_TEXT = len(_ATTRIBUTES), len(_ATTRIBUTES) + 1  # for the texts of such elements
 _WANTED = {
     "img image": "src srcset data-src data-srcset",
     "source input": "src srcset data-src data-srcset",
@@ -67,7 +67,7 @@ _DESCRIPTORS = re.compile(r"[^,(]*+(?:\([^)]*+\)?[^,(]*+)*+,?+")
 
 
 def _table(meanings: dict[str, int]) -> tuple[Codes, Codes]:
-    """The codes of names by slot, and what each means."""
+    """The codes of names by slot, and the meaning of each."""
     codes, found = np.zeros(_SLOTS, dtype=np.int64), np.zeros(_SLOTS, dtype=np.int64)
     for name, meaning in meanings.items():
         code = code_of(name)
@@ -178,14 +178,14 @@ def _sources(srcset: str) -> Iterator[str]:
         at = found.end()
         href = found[1].rstrip(",")
         if href == found[1]:
-            at = _DESCRIPTORS.match(srcset, at).end()  # type: ignore[union-attr]  # it matches wherever it is tried
+            at = _DESCRIPTORS.match(srcset, at).end()  # type: ignore[union-attr]  # it matches at any place
         if is_file(href):
             yield href
 
 
 @bare_inlined
 def _look_up(codes: Codes, meanings: Codes, code: Whole) -> Whole:
-    """What a code means; -1 if nothing."""
+    """The meaning of a code; -1 if it has none."""
     slot = (code ^ (code >> 11)) % _SLOTS
     while codes[slot] != 0:
         if codes[slot] == code:
@@ -219,7 +219,7 @@ def _find(data: Bytes, xml: bool, rows: Rows) -> Whole:
         serial += 1
         at, count, closed = _attributes(data, at, meaning if meaning > 0 else np.int64(0), closing, serial, rows, count)
         if at < 0:
-            break  # the page ends inside a tag, which is none
+            break  # the page ends inside a tag, which does not count
         if meaning > 0 and meaning & _IS_RAW and not (xml and closed):
             start = at
             at = np.int64(size) if meaning & _IS_LAST else raw_end(data, at, code)

@@ -1,7 +1,7 @@
 """One pass over the bytes of HTML finds its links, its descriptive elements and its words, without a tree.
 
 Tokens follow WHATWG's tokenizer (`parse/tokens.py`, `parse/references.py`). Instead of a tree there is only a stack of
-open elements (`parse/elements.py`). Time is linear and memory is a constant per byte, whatever the nesting.
+open elements (`parse/elements.py`). Time is linear and memory is a constant per byte, for any nesting.
 
 The result is columns. Plain links, which are almost all links, are written one after the other with resolved
 references, separated by NUL (which no href contains), so that one call makes strings of them. Everything else (`link`,
@@ -10,7 +10,7 @@ http) becomes a row of places in the page, with the number of plain links before
 that occurred before; the table forgets, so the reader of the columns compares again. `parse/words.py` explains the
 words.
 
-XML goes through the same pass for its words alone: all names are alike there, and nothing is raw but declarations.
+XML goes through the same pass for its words alone: all names are alike there, and only declarations are raw.
 
 Over 400 lines: numba compiles the pass as one function of the parts below, which share its columns.
 """
@@ -312,8 +312,8 @@ def _scan(
 
 @bare_part
 def _counts_inside(number: Whole, scratch: Scratch) -> bool | np.bool_:
-    """Whether an element inside SVG, MathML or a template counts: links do, unless the template is not shown, but what
-    describes the page (`base`, `link`) does so only outside. A `meta` ends SVG, so it is outside.
+    """Whether an element inside SVG, MathML or a template counts: links do, unless the template is not shown, but
+    elements that describe the page (`base`, `link`) count only outside. A `meta` ends SVG, so it is outside.
     """
     if scratch[IN_TEMPLATE]:
         return scratch[IN_TEMPLATE] == SHADOW and number not in (BASE, LINK, META, HTML)
@@ -339,7 +339,7 @@ def _no_tag(
     resolved: Bytes,
     scratch: Scratch,
 ) -> Whole:
-    """Handles a `<` that begins no tag but a comment, a declaration or text; returns the next place to read."""
+    """Handles a `<` that begins a comment, a declaration or text instead of a tag; returns the next place to read."""
     if closing:
         return at + 3 if following == 62 else declaration_end(data, at)
     begin, behind, raw = at, np.int64(0), False

@@ -1,9 +1,9 @@
-"""The files that a script names: what a browser loads when the script runs, guessed from the strings in its text.
+"""The files that a browser loads when a script runs, guessed from the strings in its text.
 
-Only a browser knows what a script loads. But scripts that load files mostly name them in whole: `import "./a.js"`,
-`load("search-index.js")`, `image.src = "/b.png"`. So a string counts if it is the name of a file: one word of URL
-characters whose path ends with a suffix of FILES after a letter, digit, `_` or `-`. A wrong guess costs one request
-that is answered with 404; parts of names (`".js"`), patterns and templates are left out.
+Only a browser knows what a script loads. But scripts that load files mostly contain their whole names: `import
+"./a.js"`, `load("search-index.js")`, `image.src = "/b.png"`. So a string counts if it is the name of a file: one word
+of URL characters whose path ends with a suffix of FILES after a letter, digit, `_` or `-`. A wrong guess costs one
+request that is answered with 404; parts of names (`".js"`), patterns and templates are left out.
 
 The strings of a script file are relative to its own URL, those of a script in a page to the page. One pass, linear.
 """

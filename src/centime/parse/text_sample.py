@@ -1,4 +1,4 @@
-"""A small sample of what a page says to its readers: by it, pages of one suspicious shape are compared
+"""A small sample of the text of a page, by which pages of one suspicious shape are compared
 (`shard/limits/trap_evidence.py`).
 
     runs      every three words in a row of a block; a block with fewer words is one run
@@ -8,10 +8,11 @@ The runs that two pages share are in both samples, or in none, in proportion: th
 estimates the share of the text that is new. So one rotating line does not make a page new, and a few texts in random
 order are soon all known.
 
-What a trap makes anew for every URL is no text: the values of attributes, and with them the targets of links, the words
-of the page's own URL, and words with one of `/=?`, which may be URLs. Runs leave out words with a digit or of more than
-LONGEST letters as well: sessions, times, counters. The hash of the whole text has these too. Words in other scripts
-than Latin may contain all of that, because some of these scripts have no blanks. Case and punctuation do not count.
+Parts that a trap generates for every URL do not count as text: the values of attributes, and with them the targets of
+links, the words of the page's own URL, and words with one of `/=?`, which may be URLs. Runs leave out words with a
+digit or of more than LONGEST letters as well: sessions, times, counters. The hash of the whole text has these too.
+Words in other scripts than Latin may contain all of that, because some of these scripts have no blanks. Case and
+punctuation do not count.
 
 Trap: arithmetic stays below 2**63, so that plain Python and compiled code give the same numbers.
 """

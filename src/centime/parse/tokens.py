@@ -1,7 +1,7 @@
 """Finds the ends of HTML tokens by the states of WHATWG's tokenizer: attributes, comments, raw text, scripts.
 
 Each function takes the place where a token begins and returns the place after it. All of them read each byte once, so
-the whole is linear. A tag that the page ends in is not a tag: END_OF_PAGE.
+the whole is linear. A tag that is cut by the end of the page is not a tag: END_OF_PAGE.
 
 Rules that are easy to forget: quotes hide a `>` only in a value; `<a href=x/>` has the value `x/`; the first of two
 attributes with one name counts; `<!-->` and `<!--->` are complete comments, and `--!>` ends a comment; inside
@@ -13,14 +13,25 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.parse.names import CODE_MASK, KINDS, LOWER, NAME_END, SPACE, TAG_END, WANTED, attribute_name_at, code_of
-from centime.parse.words import CLASS, ID, NO_VALUE, TOLD, WORDS_SIZE, exact_name, mixed, name_of, told_of, value_kind
+from centime.parse.words import (
+    CLASS,
+    ID,
+    MEANING,
+    NO_VALUE,
+    WORDS_SIZE,
+    exact_name,
+    meaning_of,
+    mixed,
+    name_of,
+    value_kind,
+)
 
 Bytes = npt.NDArray[np.uint8]
 Scratch = npt.NDArray[np.int64]
 
 END_OF_PAGE = -1
 # The result of `attributes`: begin and end of three values, -1 if missing; marks; for the words of the page a hash of
-# class and id, one of what a name or property says, one of the attributes of an element of XML, in any order, and
+# class and id, one of the meaning by name or property, one of the attributes of an element of XML, in any order, and
 # begin, end, name and kind of up to MOST_VALUES values.
 FIRST, SECOND, THIRD, MARKS = (WORDS_SIZE + place for place in (0, 2, 4, 6))
 NAMED, SAID, HELD, VALUE_COUNT, VALUES = (MARKS + place for place in range(1, 6))
@@ -101,12 +112,12 @@ def _note_value(
             if own_name:
                 found[NAMED] = mixed(found[NAMED], own_name)
             return
-        if kind == TOLD:
-            found[SAID] = told_of(data, start, end)
+        if kind == MEANING:
+            found[SAID] = meaning_of(data, start, end)
             return
     count = found[VALUE_COUNT]
     if xml:  # of those that find no room, the value counts with the name
-        own = told_of(data, start, end) if count >= MOST_VALUES else np.int64(0)
+        own = meaning_of(data, start, end) if count >= MOST_VALUES else np.int64(0)
         found[HELD] = (found[HELD] + mixed(name, own)) & CODE_MASK
     if count < MOST_VALUES:
         row = VALUES + 4 * count
@@ -143,7 +154,7 @@ def is_comment(data: Bytes, at: Whole) -> bool | np.bool_:
 
 @bare_inlined
 def is_xml_declaration(data: Bytes, at: Whole) -> bool | np.bool_:
-    """Whether `<?xml` is at `at`, which says how the document is written."""
+    """Whether `<?xml` is at `at`, which declares the encoding of the document."""
     end = at + len(_DECLARATION)
     if end >= len(data) or data[end] > 32:
         return False
@@ -187,7 +198,7 @@ def is_cdata(data: Bytes, at: Whole) -> bool | np.bool_:
 
 @bare_inlined
 def _begins(data: Bytes, at: Whole, beginning: Bytes) -> bool | np.bool_:
-    """Whether what is at `at` begins so."""
+    """Whether the bytes at `at` begin like this."""
     place = 0
     while place < len(beginning) and at + place < len(data) and data[at + place] == beginning[place]:
         place += 1

@@ -1,8 +1,8 @@
-"""The tree of a page, for what a person names in it: XPaths of queries and subscriptions, CSS selectors.
+"""The tree of a page, for XPaths of queries and subscriptions and for CSS selectors.
 
 It is that of XPath's data model: comments and instructions are nodes, entities that the document itself declares are
-expanded, and it has the attributes whose defaults the document itself declares. Safe on what strangers write: nothing
-is loaded from elsewhere, so what an external DTD or entity says is not there; the entities of a document that is
+expanded, and it has the attributes whose defaults the document itself declares. Safe for hostile input: nothing is
+loaded from elsewhere, so the content of external DTDs and entities is missing; the entities of a document that is
 broken, or that grow beyond libxml2's limit, are not expanded at all; and MOST_BYTES are parsed. In HTML, names are in
 lower case and have no namespaces. A process that bounds its own time and memory parses whole pages (`whole_tree_of`).
 """
@@ -16,8 +16,8 @@ from centime.model.outcome import PageKind
 from centime.parse.encoding import as_utf8
 
 MOST_BYTES = 10 << 20
-MOST_DEPTH = 2_048  # of a whole tree: what libxml2 bounds it to
-_MOST_ERRORS = 100  # that libxml2 tells; it keeps silent about later ones
+MOST_DEPTH = 2_048  # of a whole tree: the bound of libxml2
+_MOST_ERRORS = 100  # that libxml2 reports; it omits later ones
 _WIDE_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # WHATWG does not know UTF-32
 _LIMITS = (etree.ErrorTypes.ERR_RESOURCE_LIMIT, etree.ErrorTypes.ERR_UNSUPPORTED_ENCODING)
 _DEEPEST = etree.XPath(f"boolean({'/*' * MOST_DEPTH})")
@@ -36,7 +36,7 @@ def tree_of(body: bytes, kind: PageKind, encoding: str) -> Any:
 
 
 def whole_tree_of(body: bytes, kind: PageKind, encoding: str) -> tuple[Any, str]:
-    """The root element of a whole page, or None; and what of the page is missing in it, if something is."""
+    """The root element of a whole page, or None; and a sentence about its missing parts, if any."""
     root, errors, expanded = _parsed(body, kind, encoding, huge=True)
     limit = next((one.message.strip() for one in errors if one.type in _LIMITS), "")
     if limit or (root is not None and len(errors) >= _MOST_ERRORS and _DEEPEST(root)):
@@ -60,7 +60,7 @@ def _parsed(body: bytes, kind: PageKind, encoding: str, *, huge: bool) -> tuple[
         safe["encoding"] = "utf-8"
     elif encoding:
         body, _ = as_utf8(body, f"text/plain; charset={encoding}", xml=True)
-        safe["encoding"] = "utf-8"  # whatever the page declares
+        safe["encoding"] = "utf-8"  # regardless of the declaration of the page
     if kind is PageKind.HTML:
         return *_read(body, etree.HTMLParser(**safe)), True
     safe["attribute_defaults"] = b"<!ATTLIST" in body

@@ -1,28 +1,28 @@
-"""The words of a page and where each of them stands: what two reads of a page are compared by (`change/`).
+"""The words of a page and their places, by which two reads of a page are compared (`change/`).
 
 The pass over the bytes (`parse/scan.py`) gives four columns, one entry per word:
 
-    place   20 bits, the hash of the element path that the word stands on
+    place   20 bits, the hash of the element path of the word
     block   the number of the block element or attribute value that contains it
     word    53 bits, the hash of its bytes
     begin   where it begins in the page
 
 A word is a run of characters without white space, character references resolved; any tag ends it. Nothing is dropped by
-its look or place: numbers, dates and identifiers are words, and so is what stands in navigation or in hidden elements.
-The values of ATTRIBUTES are words too, on a place of their own; those that are URLs are split at `/?&=;#,`. Scripts,
+its form or place: numbers, dates and identifiers are words, and so is the text of navigation and hidden elements. The
+values of ATTRIBUTES are words too, at a place of their own; those that are URLs are split at `/?&=;#,`. Scripts,
 styles, comments and `link` elements are markup and have no words, unless the page has no other text.
 
-XML has no markup but comments, white space and the order of attributes. Its words are the names of elements, with those
-of their attributes, the values of all attributes, what is empty, instructions and declarations; and the signature knows
-where elements end. So text that moves into another element is a change there. In HTML a signature is that of what a
-reader sees: the words in their order, whatever elements they are in.
+In XML, only comments, white space and the order of attributes count as markup. Its words are the names of elements,
+with those of their attributes, the values of all attributes, empty elements and values, instructions and declarations;
+and the signature knows where elements end. So text that moves into another element is a change there. In HTML the
+signature is that of the visible text: the words in their order, in any elements.
 
 A path is that of the last two named elements and of what lies between and below them. An element is named by its first
 class or its id, or by its tag if that is a landmark (`nav`, `main`, `article`, `table` ...); the root and the body have
 no names, because experiments and page numbers are written there. A name with a digit counts up to the `-` or `_` before
-it, or not at all: `post-123` is `post-`, `c4fa1b` is nothing. There is no index among siblings, so that a new
-paragraph moves no other. So an element that is wrapped around the page changes few paths, and one around an
-advertisement none that matter.
+it, or not at all: `post-123` is `post-`, `c4fa1b` is nothing. There is no index among siblings, so that a new paragraph
+moves no other. So a new element around the whole page changes few paths, and one around an advertisement changes no
+important ones.
 
 Trap: arithmetic stays below 2**63, so that plain Python and compiled code give the same numbers.
 """
@@ -41,10 +41,10 @@ Scratch = npt.NDArray[np.int64]
 PLACE_BITS = 20
 MOST_WORDS = 1 << 18  # further words of a page count as one
 ATTRIBUTE = 1 << 40  # the block of a value has this bit
-REST = 0xFFFFF  # the place of what follows the last word that has its own entry
+REST = 0xFFFFF  # the place of everything after the last word that has its own entry
 
 # The first places of the scratch array: the current block; how many words were added, and how many of them are text;
-# hashes of all words of text, of all words of values, and of those that found no room.
+# hashes of all words of text, of all words of values, and of those without room.
 BLOCK, COUNT, TEXTS, TEXT_HASH, VALUE_HASH, REST_HASH = range(6)
 WORDS_SIZE = 6
 
@@ -53,16 +53,16 @@ _PLACES = (1 << PLACE_BITS) - 1
 _WORDS = (1 << 53) - 1
 _HALF = (1 << 27) - 1
 _EMPTY = 0xE3B17  # the word of an element or a value of XML without words
-_END = 0xE2D  # stands in the signature for the end of an element of XML
+_END = 0xE2D  # in the signature, the end of an element of XML
 _FIRST, _SECOND = 0x133D6B50D, 0x16DB9668B
 
-NO_VALUE, URL, TEXT, CLASS, ID, TOLD = range(6)
+NO_VALUE, URL, TEXT, CLASS, ID, MEANING = range(6)
 ATTRIBUTES = {
     "href": URL, "xlink:href": URL, "src": URL, "srcset": URL, "data-src": URL, "data-srcset": URL, "poster": URL,
     "data": URL, "background": URL, "action": URL,
     "alt": TEXT, "title": TEXT, "datetime": TEXT, "value": TEXT, "content": TEXT, "placeholder": TEXT, "label": TEXT,
     "aria-label": TEXT, "srcdoc": TEXT,
-    "class": CLASS, "id": ID, "name": TOLD, "property": TOLD,
+    "class": CLASS, "id": ID, "name": MEANING, "property": MEANING,
 }  # fmt: skip
 _SLOTS = 256
 _VALUE_CODES, _VALUE_KINDS = np.zeros(_SLOTS, dtype=np.int64), np.zeros(_SLOTS, dtype=np.int64)
@@ -88,7 +88,7 @@ def mixed(state: Whole, more: Whole) -> np.int64:
 
 @bare_inlined
 def place_of(before: Whole, segment: Whole) -> np.int64:
-    """The place of what stands on a path."""
+    """The place of the words on a path."""
     return np.int64(mixed(before, segment) & _PLACES)
 
 
@@ -125,17 +125,17 @@ def name_of(data: Bytes, at: Whole, end: Whole, spaced: bool) -> Whole:
 
 
 @bare_inlined
-def told_of(data: Bytes, at: Whole, end: Whole) -> Whole:
-    """The hash of what a `name` or `property` says that the value beside it is."""
-    told = np.int64(0)
+def meaning_of(data: Bytes, at: Whole, end: Whole) -> Whole:
+    """The hash of a `name` or `property`, which gives the meaning of the value beside it."""
+    meaning = np.int64(0)
     for place in range(at, end):
-        told = _step(told, np.int64(data[place]))
-    return told
+        meaning = _step(meaning, np.int64(data[place]))
+    return meaning
 
 
 @bare_inlined
 def value_kind(code: Whole) -> Whole:
-    """What an attribute's value is: NO_VALUE if it is no content."""
+    """The kind of an attribute's value: NO_VALUE if it is not content."""
     slot = (code ^ (code >> 13)) % _SLOTS
     while _VALUE_CODES[slot] != 0:
         if _VALUE_CODES[slot] == code:
@@ -153,7 +153,7 @@ def no_words(scratch: Scratch) -> None:
 
 @bare_inlined
 def _add(place: Whole, block: Whole, word: Whole, begin: Whole, columns: Columns, scratch: Scratch) -> None:
-    """Adds a word. The last column stays free for what finds no room."""
+    """Adds a word. The last column stays free for words without room."""
     count = scratch[COUNT]
     if count < columns.shape[1] - 1:
         columns[0, count] = place
@@ -298,7 +298,7 @@ def name_word(code: Whole, begin: Whole, before: Whole, segment: Whole, columns:
 
 @bare_part
 def end_words(size: Whole, columns: Columns, scratch: Scratch) -> None:
-    """Ends a page: what found no room becomes one word."""
+    """Ends a page: all words without room become one word."""
     if scratch[REST_HASH]:
         count = scratch[COUNT]
         columns[0, count] = REST

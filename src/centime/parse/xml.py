@@ -70,7 +70,7 @@ def read_xml(
     """The document of XML in UTF-8."""
     kind = document_type_of(text)
     rest = text[: kind.start] + text[kind.end :] if kind.end else text
-    rest = rest.replace(b"<!DOCTYPE", b"<!doctype")  # disarms a second document type in a broken document
+    rest = rest.replace(b"<!DOCTYPE", b"<!doctype")  # disables a second document type in a broken document
     reader, parser, broken = _read(rest, url, kind)
     if broken or parser.error_log:
         escaped = by_number(rest)
@@ -134,7 +134,7 @@ class _Reader:
         self._kept_length = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handles the beginning of an element."""
         if attributes:
             attributes = {name: value.replace("&#38;", "&") for name, value in attributes.items()}
         if not self.root:
@@ -146,7 +146,7 @@ class _Reader:
             self._open, self._kept, self._kept_length = tag, [], 0
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """Handles the end of an element."""
         if self._open and tag == self._open:
             text = "".join(self._kept)
             if tag == _XHTML + "title":
@@ -168,7 +168,7 @@ class _Reader:
             self.page.links.add(found[1] or found[2] or "", EMBEDDED)
 
     def close(self) -> None:
-        """The document ends."""
+        """Handles the end of the document."""
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         """Records the name, the base and the language of the root element."""

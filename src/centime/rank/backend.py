@@ -30,7 +30,7 @@ Entries = Mapping[Any, float] | None
 
 
 def about() -> dict[str, Any]:
-    """What NetworkX shows about this backend."""
+    """The description of this backend for NetworkX."""
     return {
         "backend_name": "centime",
         "project": "centime",

@@ -1,4 +1,4 @@
-"""The kernels of `push` that only read pages: what all owe together, and the first and last values.
+"""The kernels of `push` that only read pages: the sum of all debts, and the first and last values.
 
 They add up in four sums at once, which compilers turn into vector instructions: additions in a row would wait for each
 other. What pages without links receive is added to their y after each sweep (`settle`), so that the debts of all pages
@@ -67,7 +67,7 @@ def balance(debt: Vector, first: Whole, end: Whole) -> tuple[float, float]:
 
 @bare_kernel
 def lift(debt: Vector, level: float, emphasis: Vector, first: Whole, end: Whole) -> float:
-    """Adds a multiple of e to what pages owe; returns the sum of |r|."""
+    """Adds a multiple of e to the debts of pages; returns the sum of |r|."""
     a = b = c = d = 0.0
     stop = first + (end - first) // 4 * 4
     for page in range(np.uintp(first), np.uintp(stop), np.uintp(4)):
@@ -90,6 +90,7 @@ def lift(debt: Vector, level: float, emphasis: Vector, first: Whole, end: Whole)
 
 @bare_kernel
 def close(paid: Vector, debt: Vector, scale: float, level: float, emphasis: Vector, first: Whole, end: Whole) -> None:
-    """Puts x = Gh, of h = y times `scale`, into `paid`. No score is below 0, so rounding to less is undone."""
+    """Puts x = Gh, of h = y times `scale`, into `paid`. No score is below 0, so negative values from rounding become
+    0."""
     for page in range(np.uintp(first), np.uintp(end)):
         paid[page] = scale * max(0.0, paid[page] + debt[page] - times(level, emphasis, page))

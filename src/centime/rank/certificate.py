@@ -1,4 +1,4 @@
-"""What the error of a result is known to be, whatever method computed it.
+"""The certified error of a result, by whatever method it was computed.
 
 For any h that adds up to N, and x = Gh, where G is the stochastic matrix of PageRank:
 
@@ -8,7 +8,7 @@ If x is only known to be within `hidden` of Gh, then (1-d) |x - x*|_1 <= d |x - 
 
 `one_iteration` computes x = Gh from the links, and bounds its own rounding while it runs: an addition is off by at most
 2^-53 of its result, so the sum of all partial sums gives the bound (1e-14 of the scores on cnr-2000, 2e-11 for a page
-with a million links to it). Nothing that a solver did before matters then.
+with a million links to it). So earlier work of a solver does not matter.
 """
 
 import numpy as np
@@ -88,7 +88,7 @@ def spread(
     first: Whole,
     end: Whole,
 ) -> float:
-    """Adds what pages with these values pay along their links to `received`.
+    """Adds the payments of pages with these values along their links to `received`.
 
     Returns the sum of all partial sums plus what the rounding of the weights contributes.
     """

@@ -10,15 +10,15 @@ the *mean* of the pages it links to, so a page with one good link would score as
 Section 5.3 divides by OutDeg(j); with the out-degrees of the original graph, that returns more than there was and
 diverges. We follow "we run it on the inverse graph", where out-degrees are the in-degrees of the original graph: then
 money is conserved, an iteration shrinks errors by d, and a page that links to *many* interesting pages is interesting,
-as the paper wants.
+as the paper intends.
 
 Guaranteed: as in `pagerank.py`. For PR'' the certified error includes the effect of the error of the importance: with
 e = wN/|w| and w the importance of the set, |x(e) - x(e*)|_1 <= |e - e*|_1 / (1-d) and
 |e - e*|_1 <= 2N |w - w*|_1 / |w|_1. For a small set this bound is far too large, because it lets the set have the error
-of all pages. So each page has a bound of its own: if x lacks r = g + dWx - x of the equation with the base g, then
-|x - z| = |(I - dW)^-1 r| <= (max |r_i| / g) z for its solution z, which is proportional to the importance; so no
-importance is off by more than this share of itself. r is computed with compensated sums, after a few iterations with
-such sums, which mend pages that many pages link to.
+of all pages. So each page has a bound of its own: if r = g + dWx - x is the residual of x in the equation with the base
+g, then |x - z| = |(I - dW)^-1 r| <= (max |r_i| / g) z for its solution z, which is proportional to the importance; so
+no importance is off by more than this share of itself. r is computed with compensated sums, after a few iterations with
+such sums, which correct pages that many pages link to.
 
 Trap: the pages of the set themselves have the highest interest. To find pages that lead there, leave them out of the
 list.
@@ -105,7 +105,7 @@ def _emphasis(graph: Graph, importance: Scores, weight: Vector, damping: float, 
 
 
 def _sharpened(graph: Graph, scores: Vector, damping: float, enough: float) -> tuple[Vector, float]:
-    """The importance after a few more iterations, in some scale, and the most that a page is wrong, relatively."""
+    """The importance after a few more iterations, in some scale, and the largest relative error of a page."""
     if graph.weights is None:
         turned, weights, roundings = graph.transpose(), NO_WEIGHTS, 8.0
         shares = damping / np.maximum(graph.out_degree, 1)
@@ -115,7 +115,7 @@ def _sharpened(graph: Graph, scores: Vector, damping: float, enough: float) -> t
         weights, roundings = turned.weights, 8.0 + float(graph.out_degree.max())
         shares = np.full(graph.pages, damping)
     carried = pulled(turned.offsets, turned.targets, weights, scores * shares)
-    base = max(float(np.median(scores - carried)), np.finfo(np.float64).tiny)  # any number above 0 would do
+    base = max(float(np.median(scores - carried)), np.finfo(np.float64).tiny)  # any number above 0 is correct
     for _ in range(min(MOST_SHARPER, ceil(3 / (1 - damping)))):
         sharp = base + carried
         carried = pulled(turned.offsets, turned.targets, weights, sharp * shares)
@@ -128,7 +128,7 @@ def _sharpened(graph: Graph, scores: Vector, damping: float, enough: float) -> t
 
 @kernel
 def pulled(offsets: Offsets, sources: Targets, weights: Weights, values: Vector) -> Vector:
-    """What the links bring to each page, as if added up in twice the precision."""
+    """The money that links bring to each page, as if added up in twice the precision."""
     brought = np.empty(len(offsets) - 1)
     for page in range(len(offsets) - 1):
         total = 0.0

@@ -1,9 +1,9 @@
-"""Weighs the links of a graph by what they are: `model/link_weight.py` has the kinds.
+"""Weighs the links of a graph by their kinds (`model/link_weight.py`).
 
-The weight of a link is the product of the weights of the kinds that it is, times its own weight if the graph has some.
-A kind that is not named has 1; but if sites or domains are ranked, internal links do not count unless they are named.
-Names say which links are internal, external or dynamic, and links which are part of a template. Which links are
-nofollow is known of the crawls that keep it (`NamedGraph.nofollow`).
+The weight of a link is the product of the weights of its kinds, times its own weight if the graph has weights. A kind
+that is not named has weight 1; but if sites or domains are ranked, internal links do not count unless they are named.
+Names say which links are internal, external or dynamic, and links which are part of a template. Only crawls that store
+it know which links are nofollow (`NamedGraph.nofollow`).
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ QUERY = ord("?")
 
 
 def check_weights(given: str | Mapping[str, float], by: str) -> LinkWeights:
-    """The weights, if they mean something for this kind of ranking."""
+    """The weights; BadSetting if they have no meaning for this kind of ranking."""
     weights = link_weights(given)
     if by == "page" and weights.of("dynamic") != 1.0:
         raise BadSetting(

@@ -144,7 +144,7 @@ def _push(
         least = min(least, pushing.debt)
         patience = IDLE if pushing.debt < ROUNDING * pushing.total else 100 * IDLE
         if idle >= patience or pushing.sweeps >= most:
-            break  # only rounding is left, or it would take for ever
+            break  # only rounding is left, or it would never end
     scores, moved, hidden = pushing.certify(error)
     certified = certified_error(damping, moved, hidden, pages)
     return Scores(scores, "push", pushing.sweeps, pushing.links / max(1, pushing.graph.links), moved, certified)
@@ -242,7 +242,7 @@ def _scaled(
 
 
 def _unlinked(scores: Vector, graph: Graph, weights: Weights, damping: float) -> float:
-    """V, what the pages do not pay along links."""
+    """V, the money that pages do not pay along links."""
     dangling = graph.out_degree == 0
     if len(weights):
         carried = np.add.reduceat(np.append(weights, 0.0), graph.offsets[:-1]) if graph.links else np.zeros(graph.pages)

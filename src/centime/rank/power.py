@@ -2,17 +2,18 @@
 
 With N pages, damping d and rows w_j whose weights add up to 1, one iteration is
 
-    y   = d * sum over links j->i of x_j w_ji        (what the links bring)
-    x_i = y_i + (1 - (sum of y) / N)                 (what the virtual page brings: V/N to each page)
+    y   = d * sum over links j->i of x_j w_ji        (money from links)
+    x_i = y_i + (1 - (sum of y) / N)                 (money from the virtual page: V/N to each page)
 
-The bracket is V/N, because the x add up to N: what is not paid along links (1-d of each page, and all of a dangling
-page) goes to the virtual page, which pays all pages equally. This is Eq. 2 of "Inside PageRank", scaled to mean 1.
+The bracket is V/N, because the x add up to N: money that is not paid along links (1-d of each page, and all of a
+dangling page) goes to the virtual page, which pays all pages equally. This is Eq. 2 of "Inside PageRank", scaled to
+mean 1.
 
 Guaranteed: the scores add up to N, and |x - x*|_1 / N <= `certified_error` = d/(1-d) * `change` / N, where x* is the
 fixpoint and `change` is |x_k - x_(k-1)|_1, because an iteration shrinks every L1 distance by d or more.
 
 Traps: a row whose weights are all 0 dangles. Rounding adds about 1e-16/(1-d) to the error; the certificate does not
-include it, and an error below it cannot be reached. The number of iterations is bounded by what exact arithmetic needs.
+include it, and an error below it cannot be reached. The number of iterations is at most that of exact arithmetic.
 """
 
 from collections.abc import Iterator
@@ -114,7 +115,7 @@ def _iterations_needed(damping: float, error: float) -> int:
 
 @kernel
 def _pull(offsets: Offsets, sources: Targets, weights: Weights, values: Vector, brought: Vector) -> None:
-    """Adds up what the links to each page bring."""
+    """Adds up the money that links bring to each page."""
     weighted = len(weights) > 0
     for page in range(len(offsets) - 1):
         total = 0.0

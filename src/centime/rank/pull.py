@@ -7,8 +7,8 @@ Both solve y = dWy + b like `push`, but visit every page in every iteration:
     Gauss-Seidel    y_i = (d * sum over links j->i, j != i, of y_j w_ji + b_i) / (1 - d w_ii)
                     from the newest values
 
-Jacobi keeps the sum at N (the virtual page pays all pages, V is what the links did not carry); this is Eq. 4 of "Inside
-PageRank". Eq. 6 of the Xyleme paper keeps the sum by multiplying all scores by r: the same if no page dangles,
+Jacobi keeps the sum at N (the virtual page pays all pages, V is the money that links did not carry); this is Eq. 4 of
+"Inside PageRank". Eq. 6 of the Xyleme paper keeps the sum by multiplying all scores by r: the same if no page dangles,
 otherwise the scores for the damping r d. Gauss-Seidel gains from the order of the pages and from solving the self-links
 of a page directly; it is scaled at the end. Both exist because papers and users compare with them, and because they can
 stop when the change is small or the top no longer changes.
@@ -58,8 +58,8 @@ def gauss_seidel(
     base = np.full(graph.pages, 1.0 - damping) if emphasis is None else (1.0 - damping) * emphasis
     scores = np.empty(graph.pages)
     solution = base / (1.0 - damping) if start is None else start.copy()
-    # The start adds up to N, but the solution only if no page dangles. So scale the start: what it does not pay along
-    # links must equal what comes in.
+    # The start adds up to N, but the solution only if no page dangles. So scale the start: the money that it does not
+    # pay along links must equal the money that comes in.
     carried = pull(links.offsets, links.targets, weights, solution * shares, scores, 0, graph.pages)
     solution *= (1.0 - damping) * graph.pages / (solution.sum() - carried)
     while True:
@@ -74,7 +74,7 @@ def change(one: Vector, other: Vector) -> float:
 
 
 def _turned(graph: Graph, weights: Weights, damping: float) -> tuple[Graph, Vector, Weights]:
-    """The reversed links, what each page pays along a link of weight 1, and the weights of the links."""
+    """The reversed links, the payment of each page along a link of weight 1, and the weights of the links."""
     if len(weights):
         links = Graph(graph.offsets, graph.targets, weights).transpose()
         assert links.weights is not None
@@ -86,7 +86,7 @@ def _turned(graph: Graph, weights: Weights, damping: float) -> tuple[Graph, Vect
 def pull(
     offsets: Offsets, sources: Targets, weights: Weights, values: Vector, brought: Vector, first: Whole, end: Whole
 ) -> float:
-    """What the links bring to each page of a range, and the sum of it."""
+    """The money that links bring to each page of a range, and its sum."""
     total = 0.0
     for page in range(first, end):
         start = np.uintp(offsets[page])

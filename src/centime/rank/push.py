@@ -1,14 +1,14 @@
-"""The fastest solver: pages pay what they owe, in an order and as much as the graph makes worthwhile, on all cores.
+"""The fastest solver: pages pay their debts on all cores; the order and the amounts depend on the graph.
 
 It solves y = dWy + b e, where e is the personalisation (adding up to N) and b any number: the solution is proportional
 to PageRank. Scaled to add up to N, it is the score with "dangling pages pay everyone" (Proposition 2.2 of "Inside
 PageRank", which holds for any e). The solver keeps y and
 
-    r = b e + dWy - y                                                (what each page owes)
+    r = b e + dWy - y                                                (the debt of each page)
 
 When a page pays, y_i grows by r_i / (1 - d w_ii), and d w_ij times that amount goes to each page that it links to. The
 divisor solves the self-links of the page directly. On a real graph a quarter of the pages link to themselves, and
-without the divisor these determine the running time. A page without links never pays: what it receives is its y.
+without the divisor these determine the running time. A page without links never pays: the money it receives is its y.
 
 It begins with y = 0, r = (1-d) e and a sweep that also finds the self-links, or with a start. After each sweep b
 changes so that all pages with links together owe nothing. This is the balance that power iteration keeps, and
@@ -20,7 +20,7 @@ passes the money on in the same sweep, so that a graph without cycles takes one 
 pay if they owe more than 0.45 times the mean, otherwise none pays. If this threshold spares few links, all pages pay in
 the next sweeps.
 
-Where most links are mutual (roads, friendships) and sweeps gain little, pages pay more than they owe, w times as much
+Where most links are mutual (roads, friendships) and sweeps gain little, pages pay w times their debts
 (successive over-relaxation): if all links are mutual, the best w follows from how a sweep shrinks the debts. It is
 given up if debts grow.
 
@@ -36,8 +36,8 @@ other: on a bipartite graph with one side for each thread, debts then shrink by 
 
 Guaranteed: the certified error of x = Gh with h = y N / |y| (`certificate.py`). Since y + r = dWy + b e, x is known
 without reading the links again, up to the rounding of all sweeps. Additions to a debt are off by at most 2^-53 of the
-largest sum of all debts of that sweep, which is enough unless the wanted error is very small or there are many links or
-sweeps: then x is computed from the links.
+largest sum of all debts of that sweep, which is enough unless the requested error is very small or there are many links
+or sweeps: then x is computed from the links.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ UNEVEN_ROWS = 0.5  # ... if at least this share has another length than the row 
 NEAR = 0.5  # the share of links to the page before or after from which links are handed on
 TURNS = 4  # of each thread in a sweep
 WITHIN = 0.5  # threads take turns if they keep less than this share of the links that they would keep of random ones
-MAILED_OF = 4_096  # links that are looked at for this share
+MAILED_OF = 4_096  # links that are examined for this share
 TRIED = 3  # sweeps after which it is decided, again and again, whether pages pay more than they owe
 SLOW = 0.3  # a sweep that leaves less of the debts needs no help
 MUTUAL = 0.9  # the share of mutual links from which over-paying helps
@@ -101,7 +101,8 @@ class Pushing:
             if begun_with <= LEAST_START * pages:
                 start = None  # balanced, it would be 0 everywhere
             else:
-                # What fits it, or the first debts would be larger than the values, and their rounding too.
+                # The base that fits the start, or the first debts would be larger than the values, and their rounding
+                # too.
                 given = float(linked_pages.sum() if emphasis is None else emphasis[linked_pages].sum())
                 base *= begun_with / given if given > 0.0 else 1.0
         self.graph = graph
@@ -155,7 +156,7 @@ class Pushing:
         self._least = np.inf
         self._left = 0.0  # what the last sweep left of the debts
         self.total = sum(total for _, total in begun)  # about the sum of y
-        self._slack = 0.0  # by how much rounding can have changed it
+        self._slack = 0.0  # the largest change of it by rounding
         self._lifted = 0.0  # what the last change of b has given to pages without links, which is among their debts
         self._held = (base if start is None else base + 2.0) * pages  # at least the sum of all |r|
         self.drift = 0.0  # the rounding of all debts, at most
@@ -198,7 +199,7 @@ class Pushing:
         self._pace(self.debt / before if before > 0.0 else 0.0)
 
     def needs_order(self, error: float) -> bool:
-        """Whether so many sweeps are left to a certified error that putting pages in the order of their links pays."""
+        """Whether enough sweeps remain until a certified error to make renumbering by links worthwhile."""
         if self.graph.links > FEW_LINKS * self.graph.pages or abs(self._rising - 0.5) >= IN_ORDER - 0.5:
             return False
         if not SLOW < self._left < 1.0 or self._overpaid != 1.0 or self.debt <= 0.0:
@@ -254,12 +255,12 @@ class Pushing:
         return certified_error(self.damping, moved, hidden, self.graph.pages)
 
     def _drift(self, links: int) -> None:
-        """Adds what a sweep over so many links adds to the rounding of debts, and of the sum of y.
+        """Adds the rounding of a sweep over `links` links to that of debts, and of the sum of y.
 
         No debt exceeds the sum of all |r| and payments to pages without links, which no payment increases. Over-paying
-        increases it, and weights are rounded themselves: then the error is certified from the links. What pages pay in
-        a sweep is at most this sum over 1 - d, and each payment is off by a few units: three of s, three of the product
-        for y, which the equation has twice.
+        increases it, and weights are rounded themselves: then the error is certified from the links. The payments of
+        pages in a sweep are at most this sum over 1 - d, and each payment is off by a few units: three of s, three of
+        the product for y, which the equation has twice.
         """
         if len(self.weights) or self._overpaid != 1.0:
             self.drift = self._slack = np.inf
@@ -271,14 +272,14 @@ class Pushing:
         """Adds the rounding of y itself, after payments or a new b: one unit of each y, which the equation has twice.
 
         No y is below 0 but by rounding, as long as no page pays more than it owes and b is balanced: a page that has
-        paid has what the others pay it. So their sum is that of absolute values.
+        paid has the money that others pay it. So their sum is that of absolute values.
         """
         size = UNIT * 4 * (abs(self.total) + self._slack)
         self.drift += size
         self._slack += size
 
     def _pace(self, left: float) -> None:
-        """Decides how much more than they owe pages pay, from what the last sweep left of the debts.
+        """Decides by how much pages overpay, from the share of the debts that the last sweep left.
 
         With mutual links alone, and w times the debt, a sweep leaves l of the debts where (l + w - 1)^2 = l w^2 m^2 for
         an m of at most d, and the best w is 2 / (1 + sqrt(1 - m^2)) (Young).
@@ -301,7 +302,7 @@ class Pushing:
         self._overpaid = times
 
     def _in_turns(self, work: Work) -> list[tuple[Whole, float]]:
-        """What `work` returns for each thread and each turn; before its turn, a thread collects the mail for it."""
+        """The results of `work` for each thread and each turn; before its turn, a thread collects the mail for it."""
         done: list[tuple[Whole, float]] = []
         turns = (len(self._turn_cuts) - 1) // self.crew.parts
         for turn in range(turns) if self._step > 0 else range(turns - 1, -1, -1):
@@ -352,7 +353,7 @@ class Pushing:
         return max(absolute - abs(level) * unowed, 0.0)
 
     def _measure(self) -> None:
-        """Computes the sum of y, of which only about is known after a sweep."""
+        """Computes the sum of y, which is known only approximately after a sweep."""
         self.settle()
         self.total, self._slack = float(self.paid.sum()), 0.0
 

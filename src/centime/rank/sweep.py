@@ -8,14 +8,14 @@ r_i s_i with
 
 and s_i = 0 marks a page without links. y_i grows by the amount times k_i / d (or 1 / d).
 
-What a row costs beside its links depends on its length, so there are three ways to pay it:
+The overhead of a row depends on its length, so there are three ways to pay it:
 
 - `LOOPED`: a loop over the links.
 - `SHORT`, where half of the rows have up to four links and the lengths of neighbours differ: the end of a loop, which
   no processor predicts, costs more than the links. Four links are paid without one: a link that is not there leads to
   the page itself, whose debt is overwritten afterwards.
 - `HANDED_ON`, for fewer links, most of them to the page whose turn is next: a debt that is written and read again at
-  once costs three times as much as the payment. What goes to the next page stays in a register.
+  once costs three times as much as the payment. The payment to the next page stays in a register.
 
 A sweep from high pages to low ones reads rows from their ends, so that all links are read in one direction. Processors
 fetch ahead what is read in one direction; with rows read forwards, such a sweep takes up to 2.3 times as long.
@@ -29,7 +29,7 @@ from centime.rank.balance import times
 from centime.rank.scores import Vector
 
 BLOCK = 32
-SAMPLED = 128  # blocks that are looked at for the direction of links and the length of rows
+SAMPLED = 128  # blocks that are examined for the direction of links and the length of rows
 LEAST_PAYMENT = 1e-280  # sums of smaller ones are not multiples of them, because of rounding
 LOOPED, SHORT, HANDED_ON = 0, 1, 2
 NO_START: Vector = np.empty(0)
@@ -127,7 +127,7 @@ def begin(
                 debt[np.uintp(targets[link])] += amount * weights[link]
             solved = amount / damping
         else:
-            # As if the page had no links to itself, and the rest if it has.
+            # First as if the page had no links to itself, then the rest if it has.
             parts = np.float64(stop - start)
             part = damping / parts
             amount = part * (values[page] if given else owes)
@@ -182,7 +182,8 @@ def begin(
 
 @bare_inlined
 def owed_in(debt: Vector, first: Whole, end: Whole) -> float:
-    """The sum of |r| over the pages of a block, with what those without links have received in this sweep."""
+    """The sum of |r| over the pages of a block, including the money that those without links have received in this
+    sweep."""
     owed = 0.0
     for page in range(first, end):
         owed += abs(debt[page])
@@ -230,9 +231,9 @@ def pay_debts(
     first: Whole,
     end: Whole,
 ) -> tuple[Whole, float]:
-    """One sweep, of `SHORT` rows always in the order of pages; returns the links used, and what was added to y.
+    """One sweep, of `SHORT` rows always in the order of pages; returns the links used, and the sum added to y.
 
-    `inverse` is 1/d, and `kept` what a page still owes of its debt after it has paid.
+    `inverse` is 1/d, and `kept` the share of its debt that a page still owes after it has paid.
     """
     pushed = np.int64(0)
     added = 0.0

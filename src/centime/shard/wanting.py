@@ -1,11 +1,11 @@
 """Keeps the interest of a shard's pages (`interest/`) in step with its visits and settings, if the crawl wants some
-pages (`--want`). A crawl that wants none keeps nothing and pays nothing.
+pages (`--want`). Other crawls need no memory or time for it.
 
     joining      a page gets its group; if a pattern says so, it is wanted
     paying       its links are counted, and its interest follows from them
-    filing       its last visit that was no passing failure says whether it is wanted
-    reordering   what visits have changed moves unread pages in the frontier: those that were paid, the siblings of what
-                 was read, and the pages of a sweep over all, some after each visit
+    filing       its last visit that did not fail transiently says whether it is wanted
+    reordering   changes by visits move unread pages in the frontier: those that were paid, the siblings of pages that
+                 were read, and the pages of a sweep over all, some after each visit
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ FIRST_SWEEPS = 24  # over all pages, if a crawl that has read pages begins to wa
 
 
 def apply_want(state: ShardState) -> None:
-    """Begins to keep interest, or ends it, if the settings want something else than before."""
+    """Begins to keep interest, or ends it, if the settings want other pages than before."""
     wanted = state.settings.want
     if wanted == (None if state.interest is None else state.interest.want.text):
         return
@@ -40,7 +40,7 @@ def apply_want(state: ShardState) -> None:
 
 
 def computed(state: ShardState, want: Want) -> Interest:
-    """The interest of all pages, from what is known of them."""
+    """The interest of all pages, from the known rows and visits."""
     interest = Interest(want, state.settings.damping)
     known = state.pages
     for pages in _batches(known.count):
@@ -57,13 +57,13 @@ def computed(state: ShardState, want: Want) -> Interest:
 
 
 def take_rows(state: ShardState, pages: Pages, rows: RowBatch) -> None:
-    """Records the new rows of pages; those that they had are still stored."""
+    """Records the new rows of pages; their old rows are still stored."""
     if state.interest is not None and len(pages):
         state.interest.relink(pages, state.pages.rows.gather(pages), rows)
 
 
 def take_filed(state: ShardState, filed: list[Filed]) -> None:
-    """Records what visits showed."""
+    """Records the results of visits."""
     interest = state.interest
     if interest is None or not filed:
         return
@@ -95,7 +95,7 @@ def settle_interest(state: ShardState, error: float) -> None:
 
 
 def check_interest(state: ShardState) -> None:
-    """Raises InterestBroken unless what is kept follows from the rows and the records."""
+    """Raises InterestBroken unless the stored interest follows from the rows and the records."""
     interest, known = state.interest, state.pages
     if interest is None:
         return
@@ -124,7 +124,7 @@ def _observe(
 
 
 def _verdict(want: Want, url: str, record: Record) -> bool | None:
-    """Whether a visit shows that its page is wanted; None for a passing failure, which shows nothing."""
+    """Whether a visit shows that its page is wanted; None for a transient failure, which shows nothing."""
     if record.outcome.transient and record.kind is not PageKind.DEAD:
         return None
     return finds(record.outcome, record.kind) and want.is_wanted(url, record.kind, record.content_type)

@@ -43,7 +43,7 @@ class Uniform:
         self._read[pages] = now
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._read[pages] = math.inf
 
 
@@ -66,7 +66,7 @@ class Paper:
         self._read[pages] = now
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._read[pages] = math.inf
 
 
@@ -89,7 +89,7 @@ class Oracle:
         self._read[pages] = now
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._read[pages] = math.inf
 
 

@@ -1,8 +1,8 @@
 """Runs a policy over a history of changes under a budget, and measures the freshness and age that it realises.
 
 Time advances in ticks. In each tick the policy chooses the pages to read, as many as the budget allows, with fractions
-carried over. Of each page it learns what a crawler would: unchanged, changed, or changed at a date. Between two reads
-freshness and age are integrated exactly, not sampled:
+carried over. It learns the same about each page as a crawler would: unchanged, changed, or changed at a date. Between
+two reads freshness and age are integrated exactly, not sampled:
 
     fresh    from the read to the first change after it          share of time, weighted by importance x
     age      (t - first change not yet seen)^+, integrated       mean over time, weighted by importance x

@@ -70,7 +70,7 @@ class Stepping:
         self._due[pages] = now + self.intervals[pages]
 
     def drop(self, pages: Numbers) -> None:
-        """Forgets them."""
+        """Forgets these pages."""
         self._due[pages] = math.inf
 
     def _soonest(self, count: int) -> Numbers:

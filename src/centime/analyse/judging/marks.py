@@ -11,10 +11,11 @@ A judge's own mark is part of the reference, which flatters the judge, the more 
     alpha  =  1 - D_o / D_e      Krippendorff's alpha for marks on a scale of equal steps: D_o is the mean squared
                                  difference of two marks of one site, D_e that of any two marks
 
-1 stands for full agreement, 0 for what chance gives.
+1 means full agreement, 0 the agreement by chance.
 
 A file of marks is CSV with a head, separated by commas, semicolons or tabs: `site,judge,mark`, a row for each mark; or
-`site` and a column for each judge, a row for each site. A site is a host name or any URL of it. An empty mark is none.
+`site` and a column for each judge, a row for each site. A site is a host name or any URL of it. An empty cell is no
+mark.
 """
 
 import csv

@@ -66,7 +66,7 @@ def curve(values: Vector, kept: Mask) -> list[Point]:
 
 
 def precision_at(points: list[Point], recall: float) -> float | None:
-    """The precision when just so many sites are taken that the recall is reached."""
+    """The precision when as many sites are taken as the recall needs."""
     return next((point.precision for point in points if point.recall >= recall - 1e-12), None)
 
 

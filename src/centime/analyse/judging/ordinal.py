@@ -34,7 +34,7 @@ Matrix = npt.NDArray[np.float64]
 
 
 class Prediction(NamedTuple):
-    """What a model says of sites: the mean of the mark, and the most probable mark."""
+    """The prediction of a model for sites: the mean of the mark, and the most probable mark."""
 
     mean: Vector
     mark: Table
@@ -57,7 +57,7 @@ class Ordinal:
         return z
 
     def contributions(self, criteria: Matrix) -> Matrix:
-        """What each criterion adds to the log-odds of a higher mark of each site."""
+        """The contribution of each criterion to the log-odds of a higher mark of each site."""
         made: Matrix = self.standardised(criteria) * self.coefficients
         return made
 

@@ -35,11 +35,11 @@ class _Handler:
         self.parser.StartDoctypeDeclHandler = self.refuse
 
     def refuse(self, *_: object) -> NoReturn:
-        """A document type could define entities."""
+        """Refuses a document type, which could define entities."""
         raise BadGraph(f"{self.text.path}, line {self.parser.CurrentLineNumber}: a document type is not read")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handles the beginning of an element."""
         line = self.parser.CurrentLineNumber
         match name.rpartition(":")[2]:
             case "key" if attributes.get("attr.name") == "weight" and attributes.get("for") in ("edge", "all"):
@@ -66,7 +66,7 @@ class _Handler:
             self.words.append(text)
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Handles the end of an element."""
         if self.words is not None and self.node is not None:
             named = "".join(self.words).strip()
             if named:

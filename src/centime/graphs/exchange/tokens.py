@@ -4,8 +4,8 @@ A pattern with named groups finds a token at a place: `text` (in double quotes, 
 `sign`, and `skip` for blanks and comments that end in their line. `/*` begins a comment that ends with `*/`, if the
 pattern has the group `comment`.
 
-Guaranteed: what no group matches, and what is not closed at the end, is BadGraph with its line. Memory: one line, or a
-text of at most MOST_LINES lines.
+Guaranteed: text that no group matches, and a text or comment that is not closed, is BadGraph with its line. Memory: one
+line, or a text of at most MOST_LINES lines.
 """
 
 import re

@@ -18,7 +18,7 @@ Pages = npt.NDArray[np.int64]
 
 
 class Book(Protocol):
-    """What discovery needs from a ledger."""
+    """The interface of a ledger that discovery needs."""
 
     def join(self, count: int = 1) -> int:
         """Adds new pages to the ledger."""

@@ -4,7 +4,7 @@ Pages are sorted as by URL: host after host, the front page of a host first, the
 
 - Hosts: their sizes follow the power law 2.1, with 20 pages on average and at most a twentieth of all pages.
 - Read pages: a quarter of all, shallow pages more likely. The others dangle; unread pages and pages really without
-  links cannot be told apart.
+  links cannot be distinguished.
 - Sections: runs of the read pages of a host, whose lengths follow the power law 2.1. Each page of a section links to
   its first page, to the previous page and to the next one. On a large host one section in seven is closed: a manual or
   an archive whose pages link to nothing else.

@@ -45,7 +45,7 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The links of a page, as they stand in its body: the numbers of their targets, and flags of
+    """The links of a page, as in its body: the numbers of their targets, and flags of
     `centime.model.document`.
     """
 

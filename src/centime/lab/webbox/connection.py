@@ -1,9 +1,9 @@
 """One connection to the box: a small HTTP/1.1 server with what crawlers and browsers need, and full control of the
 bytes.
 
-Requests are answered strictly in sequence. While a reply is delayed (a slow page) or streamed (a hostile page), or
-while the client does not read, later requests wait and the server reads nothing more from the client: memory is bounded
-whatever the client does.
+Requests are answered strictly in order. While a reply is delayed (a slow page) or streamed (a hostile page), or
+while the client does not read, later requests wait and the server reads nothing more from the client: memory is
+bounded, whatever the client does.
 """
 
 import asyncio

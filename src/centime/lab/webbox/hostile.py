@@ -56,7 +56,7 @@ INVALID = (
 )
 NULLS = b"<!DOCTYPE html><title>\0</title>" + b"\0" * 100_000 + b"<a href='/\0\0'>\0</a>\n"
 
-RUN = "document.documentElement.dataset.ran='yes'"  # what a script of the hostile site does, wherever it runs
+RUN = "document.documentElement.dataset.ran='yes'"  # the effect of a script of the hostile site, wherever it runs
 TAG = f"<script>{RUN}</script>"
 IN_URL = quote(f"\"'><img src=x onerror={RUN}>{TAG}", safe="")
 SCRIPTS = f"""<!DOCTYPE html><meta charset=utf-8>

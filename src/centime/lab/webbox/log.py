@@ -36,7 +36,7 @@ class RequestLog:
 
 
 def read_log(path: Path) -> list[Seen]:
-    """The requests of a log, in the sequence of their arrival."""
+    """The requests of a log, in the order of their arrival."""
     found = []
     for line in path.read_text("latin-1").splitlines():
         time, host, requested, status = line.split("\t")

@@ -4,8 +4,8 @@ A page is a list of texts: pieces of markup, sentences, and the names (URLs and 
 kernel first makes the list and then copies all texts: with a single place that copies, it is small, fast to compile and
 fast to run.
 
-Sentences are drawn slot by slot like links. Each change of a page draws about an eighth of them anew, and always
-changes the revision number. All URLs are ASCII. The links have the sequence of the page's row, each appears once, and
+Sentences are drawn slot by slot like links. Each change of a page draws about an eighth of them again, and always
+changes the revision number. All URLs are ASCII. The links have the order of the page's row, each appears once, and
 nothing else in a body is a link, except what the settings add: links into traps, and the announcement of feeds on a
 root.
 

@@ -1,4 +1,4 @@
-"""Parts of a page that differ at every read although the page is the same: what a crawler must learn to ignore.
+"""Parts of a page that differ at every read although the page is the same, which a crawler must learn to ignore.
 
 An advertisement, a counter in a sentence, a list in random order, a selection, a token, a banner that comes and goes, a
 random class, a number of onlookers. None of them is a link. They follow from the number of the request alone.

@@ -5,7 +5,7 @@ others go to site k with density 1/(k + 1), to place x with density x^-0.8: in-d
 Three in a hundred are nofollow.
 
 A row contains each target once and never the page itself. When a page changes, its template and its children stay. On
-half of the pages the links in the text stay too; on the others a quarter of them is drawn anew, at every fourth change
+half of the pages the links in the text stay too; on the others a quarter of them is drawn again, at every fourth change
 or at every change.
 """
 

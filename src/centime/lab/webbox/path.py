@@ -98,7 +98,7 @@ def put_path(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, site: Whole, lo
 
 @kernel
 def put_address(buffer: Bytes, at: Whole, layout: Layout, ink: Ink, here: Whole, page: Whole) -> Whole:
-    """Writes the URL of a page as it stands on a page of site `here`: without the host if it is the same site; complete
+    """Writes the URL of a page as on a page of site `here`: without the host if it is the same site; complete
     if `here` is -1.
     """
     site = site_of(layout, page)

@@ -1,6 +1,6 @@
 """The replies of the sites of a box: pages, robots.txt, sitemaps, feeds and traps.
 
-Conditional requests are answered by what the site declares, not by the truth: a site that lies about Last-Modified
+Conditional requests are answered by the site's declarations, not by the truth: a site that lies about Last-Modified
 replies 304 for a page that has changed.
 """
 

@@ -4,10 +4,10 @@ A slice holds the links that lead to a range of 2^b pages. Its links are sorted 
 
     (source - source of the word before) * 2^b'  +  (target - first page of the slice)
 
-with b' = b + 1 bits for the target. So a slice is read sequentially, what the sources pay is read sequentially along
-with it, and only the sums of the pages of the slice are accessed at random; those fit into a cache. If the distance to
-the next source does not fit into a word, extra words that pay a dummy target cover it. Self-links are left out and
-counted next to the degree of the page: a solver handles them directly.
+with b' = b + 1 bits for the target. So a slice is read sequentially, the payments of sources are read sequentially
+along with it, and only the sums of the pages of the slice are accessed at random; those fit into a cache. If the
+distance to the next source does not fit into a word, extra words that pay a dummy target cover it. Self-links are left
+out and counted next to the degree of the page: a solver handles them directly.
 
 Files in a folder: `manifest.json` (written last: a folder without it is incomplete), `slice-00000.links` and so on,
 `pages.degrees` (32 bits per page), `pages.own` (32 bits per page: its self-links) and, if pages have names,

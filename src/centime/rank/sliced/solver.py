@@ -237,7 +237,7 @@ class SliceSolver:
         return degrees, values * (degrees / self.damping), new
 
     def _brought(self, number: int, part: int) -> Vector:
-        """What the links of other pages bring to each page of a slice."""
+        """The money that links of other pages bring to each page of a slice."""
         sums = self._sums[part]
         sums[:] = 0.0
         for before, _, words in self.slices.units(number, self._buffers[part]):
@@ -273,7 +273,7 @@ def _shares(degrees: npt.NDArray[np.uint32], damping: float) -> Vector:
 def _bring(
     words: Words, done: Whole, source: Whole, values: Numbers, base: Whole, sums: Vector, bits: Whole
 ) -> tuple[Whole, Whole]:
-    """Adds what the sources of words pay to the sums, as far as `values` reaches.
+    """Adds the payments of the sources of words to the sums, as far as `values` reaches.
 
     Returns the number of words done and the current source.
     """

@@ -91,14 +91,15 @@ class Transfers:
         return total
 
     def has_news(self, other: int, threshold: int) -> bool:
-        """Whether a batch for a partition would name a page or a requisite, or tell of `threshold` units for a page."""
+        """Whether a batch for a partition would name a page or a requisite, or carry `threshold` units or more for a
+        page."""
         channel = self.outgoing.get(other)
         return channel is not None and (
             channel.to_send > 0 or self.ledger.largest_unsent(channel.proxies.numbers) >= threshold
         )
 
     def report(self) -> Report:
-        """What this partition adds to a certificate now."""
+        """This partition's report for a certificate now."""
         sent, applied = [0] * self.partitions, [0] * self.partitions
         for other, outgoing in self.outgoing.items():
             sent[other] = outgoing.absolute
@@ -160,7 +161,7 @@ class Transfers:
         return {}, dict(self.table.state())
 
     def restore(self, channels: bytes, fingerprints: Fingerprints) -> None:
-        """Restores what a snapshot has."""
+        """Restores the channels of a snapshot."""
         ends = msgspec.msgpack.decode(channels, type=Ends)
         self.table = UrlTable(fingerprints)
         self.outgoing = {other: Outgoing.unpacked(packed) for other, packed in ends.outgoing.items()}
