@@ -16,6 +16,7 @@ from bench.cluster.hosts import hosts
 from bench.cluster.nodes import nodes
 from bench.cluster.ranking import ranking
 from bench.cluster.real import real
+from bench.cluster.real_nodes import real_nodes
 from bench.cluster.world import FAULTS
 from bench.cluster.worlds import room_for_worlds, worlds
 from bench.figure import Figure
@@ -55,6 +56,7 @@ def main() -> int:
         "budgets",
         "crashes",
         "real",
+        "real-nodes",
         "nodes",
         "hosts",
         "ranking",
@@ -79,6 +81,7 @@ def main() -> int:
             "budgets": budgets,
             "crashes": lambda: crashes(chosen.crashes, chosen.seed),
             "real": lambda: real(chosen.faults, chosen.seed),
+            "real-nodes": lambda: real_nodes(chosen.faults, chosen.seed),
             "nodes": nodes,
             "hosts": hosts,
             "ranking": lambda: ranking(chosen.graph),

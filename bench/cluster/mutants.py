@@ -55,7 +55,7 @@ class GivesTwice(AddressDesk):
     """Gives an address to everybody who asks."""
 
     def grant(self, holder: Holder, address: str, delay: float, now: float) -> AddressLease:
-        return AddressDesk(now).grant(holder, address, delay, now)
+        return AddressDesk().grant(holder, address, delay, now)
 
 
 EXCHANGES: dict[str, type[Exchange]] = {

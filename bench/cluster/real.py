@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 import signal
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -64,9 +65,13 @@ class Broken(Exception):
 def real(wanted: int, seed: int) -> Iterator[Figure]:
     """The faults of real clusters with every law kept, by kind; an exception ends it, if one does not hold."""
     waits: list[float] = []
-    counts = real_faults(wanted, seed, waits)
-    yield Figure("real faults with every law kept", float(sum(counts[kind] for kind in KINDS)), "", "at least", wanted)
-    for name in (*KINDS, "clusters"):
+    yield from figures_of(real_faults(wanted, seed, waits), KINDS, wanted, waits)
+
+
+def figures_of(counts: Counter[str], kinds: tuple[str, ...], wanted: int, waits: list[float]) -> Iterator[Figure]:
+    """What happened, as figures."""
+    yield Figure("real faults with every law kept", float(sum(counts[kind] for kind in kinds)), "", "at least", wanted)
+    for name in (*kinds, "clusters"):
         yield Figure(f"  {name}", float(counts[name]), "")
     if waits:
         yield Figure("hosts of a lost partition asked again, median", median(waits), "s")
@@ -84,19 +89,32 @@ def real_faults(count: int, seed: int = 0, waits: list[float] | None = None) -> 
     chance, counts = Random(f"real {seed}"), Counter[str]()
     while sum(counts[kind] for kind in KINDS) < count:
         with TemporaryDirectory() as room, serve_in_process(BOX) as served:
-            _one_cluster(served, Path(room) / "c", chance, counts, count, waits)
+            path = Path(room) / "c"
+            one_cluster(
+                served,
+                path,
+                partial(_run, path, [served.seed_url]),
+                lambda path=path: Faults(path, chance, count - sum(counts[kind] for kind in KINDS)),  # type: ignore[misc]
+                counts,
+                waits,
+            )
             counts["clusters"] += 1
     return counts
 
 
-def _one_cluster(
-    served: Served, path: Path, chance: Random, counts: Counter[str], most: int, waits: list[float]
+def one_cluster(
+    served: Served,
+    path: Path,
+    run: Callable[["Faults"], str],
+    make_faults: Callable[[], "Faults"],
+    counts: Counter[str],
+    waits: list[float],
 ) -> None:
+    """Runs a cluster to its end, again and again if it is killed, and checks it; adds to what happened."""
     lost: list[Loss] = []
-    seeds = [served.seed_url]
     while True:
-        faults = Faults(path, chance, most - sum(counts[kind] for kind in KINDS))
-        ending = in_child(partial(_run, path, seeds, faults), faults.log)
+        faults = make_faults()
+        ending = in_child(partial(run, faults), faults.log)
         counts.update(faults.happened())
         counts.update(faults.traffic())
         lost += faults.lost
@@ -131,6 +149,8 @@ def in_child(work: Callable[[], str], log: Path) -> str | None:
     if not child:
         try:
             answer.write_text(work())
+        except BaseException:
+            traceback.print_exc()  # whoever started the child says only that the run failed
         finally:
             os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -147,6 +167,7 @@ class Faults:
         self._chance = Random(chance.random())
         self._most = most
         self._next = monotonic() + PAUSE_SECONDS
+        self.kinds: tuple[str, ...] = KINDS
         self.log = path.with_name("faults.log")
         self.log.unlink(missing_ok=True)
         self._traffic = self.log.with_name("traffic")
@@ -181,9 +202,14 @@ class Faults:
         running = crawl.run_facts.visits > 5 and not crawl.run_facts.ending
         if not running or monotonic() < self._next or self.happened().total() >= self._most:
             return
-        kind, victim = self._chance.choice(KINDS), self._chance.randrange(PARTITIONS)
+        kind, victim = self._chance.choice(self.kinds), self._chance.randrange(PARTITIONS)
         with self.log.open("a") as log:
             log.write(f"{kind}\n")
+        self.make(kind, victim, crawl)
+        self._next = monotonic() + PAUSE_SECONDS * (1 + self._chance.random())
+
+    def make(self, kind: str, victim: int, crawl: Coordinator) -> None:
+        """Makes a fault."""
         match kind:
             case "all":
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -197,7 +223,6 @@ class Faults:
                 if kind == "lost" and (self._path / "replicas" / f"{victim:02}" / "centime.json").exists():
                     shutil.rmtree(self._path / "partitions" / f"{victim:02}")
                     self._waiting[victim] = crawl.pids[victim], time()
-        self._next = monotonic() + PAUSE_SECONDS * (1 + self._chance.random())
 
 
 def _must_be_right(served: Served, path: Path) -> None:

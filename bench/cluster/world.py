@@ -33,7 +33,6 @@ from bench.cluster.node import ADDRESS_DELAY, TERM, Node, address_of
 from bench.cluster.web import Web
 from bench.faults.disk import Disk, Step
 from bench.faults.recorded import IGNORED, Recording
-from centime.cluster.addresses import TERM as ADDRESS_TERM
 from centime.cluster.addresses import AddressDesk
 from centime.cluster.message import Acknowledged, Sent
 from centime.fetch.address_leases import AddressLease
@@ -76,7 +75,7 @@ class World:
         self._network = Network(self.chance, 0.1 if faults else 0.0, 0.1 if faults else 0.0)
         self._log = Log()
         self._make_desk = desk
-        self._desk = desk(FIRST_TIME)
+        self._desk = desk()
         self._grants: list[tuple[float, Node, str, AddressLease]] = []  # on their way, with when they arrive
         self._now = FIRST_TIME
         self._incarnations = [0] * partitions
@@ -224,7 +223,7 @@ class World:
             case "full":
                 self._full[node.path.name] = self._now + self.chance.choice((0.5, 3.0))
             case "coordinator":
-                self._desk = self._make_desk(self._now + ADDRESS_TERM)
+                self._desk = self._make_desk(self._now)
             case "slow":
                 self._slow[node.partition] = self._now + self.chance.choice((0.5, 3.0))
             case _:

@@ -14,7 +14,7 @@ from bench.cluster.worlds import folder_of, room_for_worlds, worlds
 WORLDS = 500
 PARTS = 5  # tests of as many worlds each
 MUTANT_TURNS = 30
-MOST_MUTANT_WORLDS = 80
+MOST_MUTANT_WORLDS = 160
 
 
 @pytest.fixture(scope="module")

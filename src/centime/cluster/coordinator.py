@@ -48,7 +48,9 @@ from centime.settings.crawl import CrawlSettings
 _log = logging.getLogger("centime.cluster")
 ROUND_SECONDS = 0.5
 QUICK_ROUND_SECONDS = 0.05  # when every partition has nothing left, or settles
-FACTS_SECONDS = 2.0  # between two rounds with facts
+REPORT_SECONDS = 2.0  # between two rounds with reports for the certificate
+FACTS_SECONDS = 2.0, 10.0  # between two rounds with facts: least and most
+FACTS_SHARE = 0.02  # of its CPU that a partition spends on facts, between these bounds
 TELL_SHARE = 0.95  # of the mean debt: transfers above it are sent
 STILL_ROUNDS = 20  # without a frame of any partition or a batch on its way, after which debts stay as they are
 FROZEN_SECONDS = 10.0  # without an answer and without work, after which the process of a partition is replaced
@@ -83,7 +85,8 @@ class Coordinator:
         self._stopped_at = 0.0
         self._closing = self._hurried = False
         self._round = 0
-        self._round_at = self._facts_at = 0.0
+        self._round_at = self._report_at = self._facts_at = 0.0
+        self._has_last_facts = False  # the partitions were asked for facts after their last page
         self._quiet: tuple[int, int] | None = None  # closed and applied batches of a round in which nothing was left
         self._visits_before = [0] * self._count  # of processes that have died
         self._visits_at_first: dict[int, int] = {}  # of a partition, before this run
@@ -213,7 +216,7 @@ class Coordinator:
                 for command in self._post.waiting_for(member.partition):
                     member.order(command)
                 if self._round:  # it was started again, and the round waits for it
-                    self._ask(member, full=True)
+                    self._ask(member, report=True, facts=True)
                 if self.all_open and len(self.members) == self._count:
                     self._folder.keep(pending={}, seeds=[])
             case Standing():
@@ -305,13 +308,28 @@ class Coordinator:
         self._round += 1
         self._round_at = now
         settles = bool(self.run_facts.ending)
-        full = settles or now - self._facts_at >= FACTS_SECONDS
-        self._facts_at = now if full else self._facts_at
+        report = settles or now - self._report_at >= REPORT_SECONDS
+        facts = now - self._facts_at >= self._facts_every or (settles and not self._has_last_facts and self._all_settle)
+        self._report_at = now if report else self._report_at
+        self._facts_at = now if facts else self._facts_at
+        self._has_last_facts = self._has_last_facts or (facts and self._all_settle)
         for member in running:
-            self._ask(member, full=full)
+            self._ask(member, report=report, facts=facts)
 
-    def _ask(self, member: Member, *, full: bool) -> None:
-        """Asks a partition for its state in this round."""
+    @property
+    def _all_settle(self) -> bool:
+        """Whether all partitions have read their last page."""
+        return all(member.standing is not None and member.standing.settling for member in self.members)
+
+    @property
+    def _facts_every(self) -> float:
+        """The seconds between two rounds with facts."""
+        least, most = FACTS_SECONDS
+        cost = max((member.last.facts_cpu for member in self.members if member.last), default=0.0)
+        return min(max(least, cost / FACTS_SHARE), most)
+
+    def _ask(self, member: Member, *, report: bool, facts: bool) -> None:
+        """Asks a partition how it stands in this round."""
         before = member.standing
         member.order(
             Round(
@@ -321,7 +339,8 @@ class Coordinator:
                 threshold=self._threshold,
                 error=1.0 if self._certificate is None else self._certificate.error,
                 shown=None if self._certificate is None else self._certificate.shown,
-                full=full,
+                report=report,
+                facts=facts,
             )
         )
 
@@ -376,7 +395,7 @@ class Coordinator:
         self._frames = frames
         if self._still:  # the remaining transfers are below the threshold
             self._threshold = 1
-        if self._certificate.error <= FINAL_ERROR or self._still > STILL_ROUNDS:
+        if self._has_last_facts and (self._certificate.error <= FINAL_ERROR or self._still > STILL_ROUNDS):
             self._close()
 
     def _stop_all(self, reason: str) -> None:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from centime.cluster.addresses import TERM, AddressDesk
+from centime.cluster.addresses import AddressDesk
 from centime.cluster.folder import ClusterFolder
 from centime.cluster.hosting import Hosting
 from centime.cluster.member import Member
@@ -131,7 +131,7 @@ class Hub:
         self._following: dict[int, Following] = {}
         self._moving: dict[int, str] = {}  # partitions whose copies have all frames, but maybe not all bodies yet
         self._arranged_at = 0.0
-        self._addresses = AddressDesk(now() + (TERM if folder.about.incarnations else 0.0))
+        self._addresses = AddressDesk(now()) if folder.about.incarnations else AddressDesk()
         self.is_ending = False  # no more moves
         self.members: list[Member] = []
         self.keepers: dict[str, KeeperProcess] = {}

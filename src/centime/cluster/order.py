@@ -61,7 +61,8 @@ class Round(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="rou
     threshold: int = 1  # of transfers: smaller ones wait
     error: float = 1.0  # of all importance, as certified in the round before
     shown: float | None = None  # the same for the figures that partitions show; None if nothing is certified yet
-    full: bool = False  # with facts and a report
+    report: bool = False  # with a report for the certificate
+    facts: bool = False  # with facts for people, which cost a look at all pages
 
 
 class PackedReport(msgspec.Struct, array_like=True, frozen=True):
@@ -121,6 +122,7 @@ class Standing(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="
     lacks_bodies: bool = False  # of its replica
     facts: dict[str, Any] | None = None
     top: list[dict[str, Any]] = []
+    facts_cpu: float = 0.0  # seconds that facts and the list cost
     report: PackedReport | None = None
 
     @property

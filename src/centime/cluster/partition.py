@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 from centime.cluster.budgets import BUDGETS
@@ -238,10 +239,12 @@ class Partition:
             settings = self._shard.settings
         channels = self._transfers
         details: dict[str, Any] = {}
-        if asked.full:
-            facts = engine.statistics(now)
-            report = PackedReport.of(channels.report())
-            details = {"facts": facts, "top": self._opened.top(TOP), "report": report}
+        if asked.report:
+            details["report"] = PackedReport.of(channels.report())
+        if asked.facts:
+            begun = process_time()
+            details |= {"facts": engine.statistics(now), "top": self._opened.top(TOP)}
+            details["facts_cpu"] = process_time() - begun
         self._say(
             Standing(
                 number=asked.number,

@@ -3,7 +3,7 @@ fetcher needs a lease before it contacts one that has a delay.
 
 Law: a lease lasts from `start` to `end`, and a request begins at t only if start <= t <= end - delay. The next holder
 of the address begins at `end` at the earliest, so requests of both are at least a delay apart, whichever process dies.
-Requests of one fetcher are kept apart by its own gate.
+Requests of one fetcher are kept apart by its own gate. A lease without length says when to request one again.
 """
 
 import asyncio
@@ -31,11 +31,15 @@ class AddressLeases:
         self._answers: dict[str, asyncio.Event] = {}
 
     def pause(self, address: str, delay: float, now: float) -> float | None:
-        """Seconds until a request may begin, 0 for now; None if there is no lease for it."""
+        """Seconds until a request may begin, or until a lease is to be requested again; 0 if a request may begin now,
+        None if a lease is to be requested now.
+        """
         lease = self._leases.get(address)
-        if lease is None or max(now, lease.start) > lease.end - delay:
+        if lease is None:
             return None
-        return max(0.0, lease.start - now)
+        if now < lease.start:
+            return lease.start - now
+        return 0.0 if now <= lease.end - delay else None
 
     def grant(self, leases: Mapping[str, AddressLease]) -> None:
         """Stores the leases that were granted."""
