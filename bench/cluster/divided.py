@@ -157,7 +157,7 @@ class Divided:
             total = rest[0]
             for one in rest[1:]:
                 total = total.plus(one)
-            part.ledger.hear(total)
+            part.ledger.receive_sums(total)
             x[part.pages] = part.ledger.importance()
         return x
 
@@ -169,7 +169,7 @@ class Divided:
         began = process_time()
         for receiver, members in enumerate(part.members):
             if members.count:
-                places, amounts, _ = part.ledger.tell(members.numbers, threshold, members.count)
+                places, amounts, _ = part.ledger.take_unsent(members.numbers, threshold, members.count)
                 if len(places):
                     packed = pack_entries(places, amounts)
                     part.sent[receiver] += int(np.abs(amounts).sum())

@@ -89,7 +89,7 @@ def entries() -> Iterator[Figure]:
         sender._accounts.proxy_money()[:, RECEIVED] += random.integers(-(1 << 24), 1 << 24, count)
         began, size, sent, after = process_time(), 0, 0, 0
         while True:
-            places, amounts, after = sender.tell(members, 1 << 20, MOST_ENTRIES, after)
+            places, amounts, after = sender.take_unsent(members, 1 << 20, MOST_ENTRIES, after)
             packed = pack_entries(places, amounts)
             places, amounts = unpack_entries(packed, count)
             receiver.arrive(pages[places], amounts)

@@ -90,7 +90,7 @@ def test_importance_is_that_of_one_folder_within_the_certified_errors(crawled: C
         for part in parts:
             transfers = transfers_of(part.shard)
             others = [transfers_of(other.shard).ledger.sums for other in parts if other is not part]
-            transfers.ledger.hear(others[0].plus(others[1]))
+            transfers.ledger.receive_sums(others[0].plus(others[1]))
             off += sum(
                 abs(truth[url] - x)
                 for url, x in zip(urls_of(part), part.shard.ledger.importance().tolist(), strict=True)

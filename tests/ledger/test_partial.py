@@ -148,7 +148,7 @@ class PartsMachine(RuleBasedStateMachine):
         one = self.parts[part]
         names = [name for name in one.proxies if name[0] == to]
         members = np.array([one.proxies[name] for name in names], dtype=np.int32)
-        places, amounts, _ = one.ledger.tell(members, threshold, len(members))
+        places, amounts, _ = one.ledger.take_unsent(members, threshold, len(members))
         one.sent[to] += int(np.abs(amounts).sum())
         self.network.setdefault((part, to), deque()).append(([names[place] for place in places], amounts.tolist()))
 
@@ -216,14 +216,14 @@ def test_partitions_that_tell_each_other_everything_agree_with_one_ledger() -> N
             for other in parts:
                 proxies = [name for name in part.proxies if name[0] == other.number]
                 members = np.array([part.proxies[name] for name in proxies], dtype=np.int32)
-                places, amounts, _ = part.ledger.tell(members, 1, len(members))
+                places, amounts, _ = part.ledger.take_unsent(members, 1, len(members))
                 part.sent[other.number] += int(np.abs(amounts).sum())
                 other.applied[part.number] += int(np.abs(amounts).sum())
                 if len(places):
                     other.ledger.arrive(np.array([other.account(proxies[place]) for place in places]), amounts)
     for part in parts:
         rest = [other.ledger.sums for other in parts if other is not part]
-        part.ledger.hear(rest[0].plus(rest[1]))
+        part.ledger.receive_sums(rest[0].plus(rest[1]))
     certificate = certified([seen(part).report for part in parts])
     assert certificate.error < 1e-5
     one = ExactLedger(damping=DAMPING)
@@ -266,7 +266,7 @@ class Pair:
     def tell(self) -> tuple[list[Name], list[int]]:
         names = list(self.first.proxies)
         members = np.array(list(self.first.proxies.values()), dtype=np.int32)
-        places, amounts, _ = self.first.ledger.tell(members, 1, len(members))
+        places, amounts, _ = self.first.ledger.take_unsent(members, 1, len(members))
         self.first.sent[1] += int(np.abs(amounts).sum())
         return [names[place] for place in places], amounts.tolist()
 
@@ -337,7 +337,7 @@ def test_a_restored_ledger_goes_on_as_the_original(joins: list[int], filed: bool
         one.join_proxies(count)
         one.visit_many([count % 3], row_of([(count + 1) % 3, *range(PROXY, PROXY + one.proxies)]))
     one.arrive(np.array([0, 1, 1]), np.array([5, 7, 11]) << 20)
-    one.hear(Sums(7, 1 << 40, 1 << 39, 112))
+    one.receive_sums(Sums(7, 1 << 40, 1 << 39, 112))
     if filed:
         one.settle(payments=2)
     facts, arrays = one.state()
@@ -408,10 +408,10 @@ def test_telling_stops_at_the_most_and_goes_on_from_there() -> None:
     ledger.visit_many([0], row_of([PROXY + number for number in range(5)]))
     members = np.arange(5, dtype=np.int32)
     unsent = [ledger.largest_unsent(members), ledger.largest_unsent(members[:0])]
-    places, amounts, after = ledger.tell(members, 1, 3)
+    places, amounts, after = ledger.take_unsent(members, 1, 3)
     assert unsent == [amounts.max(), 0]
     assert (places.tolist(), after) == ([0, 1, 2], 3)
-    assert ledger.told(members) == amounts.sum()
-    places, _, after = ledger.tell(members, 1, 3, after)
+    assert ledger.sent(members) == amounts.sum()
+    places, _, after = ledger.take_unsent(members, 1, 3, after)
     assert (places.tolist(), after) == ([3, 4], 0)
-    assert len(ledger.tell(members, 1, 5)[0]) == 0
+    assert len(ledger.take_unsent(members, 1, 5)[0]) == 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from centime.crawl.engine.loop import Engine
 
 LOOK_SECONDS, LONGEST_SECONDS = 1.0, 5.0
-LEISURE = 50.0  # comparing takes at most one part in this many of the time
+LEISURE = 50.0  # a comparison is followed by a pause of this many times its duration, within LONGEST_SECONDS
 TOP = 5
 PRESENT = [outcome for outcome in Outcome if outcome.present]
 REDIRECTS = [outcome for outcome in Outcome if outcome.redirect]

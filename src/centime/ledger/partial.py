@@ -1,15 +1,15 @@
 """The exact ledger of one partition of a cluster: a constant level, proxies, and money that arrives.
 
     rho_i = f_i + L e_i - H_i         settling sets H_i := f_i + L e_i;  L is the same constant on all partitions
-    u_j   = carried_j - told_j        of a proxy: what rows of this partition carry to page j of another one now, and
-                                      what batches have told that one so far
+    u_j   = carried_j - sent_j        of a proxy: what rows of this partition carry to page j of another one now, and
+                                      what batches have sent to it so far
 
 Without debts and money in flight, H = L (I - dW)^-1 e, which is proportional to PageRank, and V = L E follows: the
 virtual page only sets the scale, so it is no shared state and nothing about it is exchanged. Every payment lowers
 sum|rho| + sum|u| + |in flight| by at least (1 - d)|rho_i|, in any order and with any delays.
 
 - A proxy is an account: a row names it by PROXY + its number. It is not a page, and has no row and no focus weight. Its
-  payment is an entry of a batch: `tell` sets told := carried and returns the difference.
+  payment is an entry of a batch: `take_unsent` sets sent := carried and returns the difference.
 - A page that this partition refuses to crawl, but that others link to, joins in the class OUTSIDE with e = 0: it keeps
   the money that it is sent.
 - Money is never revalued: when settled, the sum of H lies between L E and L E / (1 - d).
@@ -62,16 +62,16 @@ class PartialLedger(ExactLedger):
             self._queue = self._queue._replace(filed=self._accounts.books.marks[: self._accounts.room, FILED])
         return first
 
-    def tell(
+    def take_unsent(
         self, proxies: npt.NDArray[np.int32], threshold: int, most: int, begin: int = 0
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
         """The proxies, by their places in `proxies` from `begin` on, whose unsent money is `threshold` or more, at most
-        `most` of them, and that money, which is told from now on; and where to continue, or 0 at the end.
+        `most` of them, and that money, which counts as sent from now on; and where to continue, or 0 at the end.
         """
         most = min(most, len(proxies) - begin)
         places, amounts = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
         with uninterrupted():
-            count, after = _tell(
+            count, after = _take_unsent(
                 self._accounts.books.money, self._accounts.room, proxies, max(1, threshold), begin, places, amounts
             )
         return places[:count], amounts[:count], int(after)
@@ -86,7 +86,7 @@ class PartialLedger(ExactLedger):
         )
         self._after_payments(paid)
 
-    def hear(self, others: Sums) -> None:
+    def receive_sums(self, others: Sums) -> None:
         """Scales importance by the sums of all other partitions, as last received."""
         self._accounts.others = others
 
@@ -114,12 +114,12 @@ class PartialLedger(ExactLedger):
         """The total money that other partitions have sent."""
         return self._accounts.total(ARRIVED)
 
-    def told(self, proxies: npt.NDArray[np.int32]) -> int:
-        """What batches have told of these proxies, in all."""
+    def sent(self, proxies: npt.NDArray[np.int32]) -> int:
+        """The total money that batches have sent to these proxies."""
         return int(self._accounts.proxy_money()[proxies, PAID].sum())
 
     def largest_unsent(self, proxies: npt.NDArray[np.int32]) -> int:
-        """The most that rows carry to one of these proxies and no batch has told yet."""
+        """The most money that rows carry to one of these proxies and that is not in a batch yet."""
         money = self._accounts.proxy_money()[proxies]
         return int(np.abs(money[:, RECEIVED] - money[:, PAID]).max(initial=0))
 
@@ -180,7 +180,7 @@ class PartialLedger(ExactLedger):
 
 
 @late_kernel(0.3)
-def _tell(
+def _take_unsent(
     money: npt.NDArray[np.int64],
     room: Whole,
     proxies: npt.NDArray[np.int32],

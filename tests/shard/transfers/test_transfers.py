@@ -156,7 +156,7 @@ def test_a_unit_or_a_page_that_is_where_it_does_not_belong_is_noticed(both: list
     transfers, fingerprints = transfers_of(shard), shard.pages.table.fingerprints
     transfers.check(fingerprints)
     transfers.outgoing[1].signed += 1
-    with pytest.raises(LedgerImbalance, match="money told to partition 1"):
+    with pytest.raises(LedgerImbalance, match="money sent to partition 1"):
         transfers.check(fingerprints)
     transfers.outgoing[1].signed -= 1
     transfers.incoming[1].signed -= 1

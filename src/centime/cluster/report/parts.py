@@ -319,7 +319,7 @@ class Parts:
             others = Sums()
             for ledger in ledgers:
                 others = others if ledger is mine else others.plus(ledger.sums)
-            mine.hear(others)
+            mine.receive_sums(others)
 
 
 class AllSearches:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from centime.ledger.accounts import Sums
 from centime.shard.transfers.batch import MOST_TEXT, Name, Needed, chain_of
 
-Told = TypeVar("Told", Name, Needed)
+Waiting = TypeVar("Waiting", Name, Needed)
 
 
 class Members:
@@ -174,9 +174,9 @@ class Ends(msgspec.Struct, array_like=True, gc=False):
     incoming: dict[int, _Packed]
 
 
-def _taken(waiting: deque[Told]) -> list[Told]:
+def _taken(waiting: deque[Waiting]) -> list[Waiting]:
     """Removes and returns the first waiting ones, as many as fit into a batch."""
-    taken: list[Told] = []
+    taken: list[Waiting] = []
     size = 0
     while waiting and (not taken or size + len(waiting[0].url) <= MOST_TEXT):
         size += len(waiting[0].url)

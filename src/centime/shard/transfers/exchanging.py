@@ -48,7 +48,7 @@ def close_batch(state: ShardState, frame: Flushed, index: int) -> bool:
     names, needed = channel.take_names(), channel.take_needed()
     known = channel.proxies.numbers[: channel.named]
     begin = channel.cursor if channel.cursor < len(known) else 0
-    places, amounts, channel.cursor = transfers.ledger.tell(known, frame.threshold, MOST_ENTRIES, begin)
+    places, amounts, channel.cursor = transfers.ledger.take_unsent(known, frame.threshold, MOST_ENTRIES, begin)
     if not len(places) and not names and not needed:
         return False
     packed = pack_batch(Batch(channel.chain, transfers.ledger.sums, names, pack_entries(places, amounts), needed))
@@ -94,7 +94,7 @@ def apply_batch(state: ShardState, frame: Received) -> None:
     channel.advance(frame.batch, amounts)
     channel.sums = batch.sums
     transfers.ledger.arrive(channel.pages.numbers[places].astype(np.int64), amounts)
-    transfers.ledger.hear(transfers.heard())
+    transfers.ledger.receive_sums(transfers.sums_of_others())
     reorder(state)
 
 

@@ -83,7 +83,7 @@ class Transfers:
         pages[unknown] = np.where(proxies < 0, -1, proxies + PROXY)
         return pages
 
-    def heard(self) -> Sums:
+    def sums_of_others(self) -> Sums:
         """The sums of all other partitions, as last received."""
         total = Sums()
         for channel in self.incoming.values():
@@ -130,9 +130,9 @@ class Transfers:
                 raise StoreBroken(f"a page that is no page of partition {other} is in the channel to it")
             if sorted(channel.outbox) != list(range(channel.number - len(channel.outbox) + 1, channel.number + 1)):
                 raise StoreBroken(f"batches to partition {other} are missing: {sorted(channel.outbox)}")
-            told = self.ledger.told(numbers)
-            if told != channel.signed:
-                raise LedgerImbalance(f"money told to partition {other}: {told}, should be {channel.signed}")
+            sent = self.ledger.sent(numbers)
+            if sent != channel.signed:
+                raise LedgerImbalance(f"money sent to partition {other}: {sent}, should be {channel.signed}")
         named = np.sort(np.concatenate(members))
         if not np.array_equal(named, np.arange(self.table.count)) or self.table.count != self.ledger.proxies:
             raise StoreBroken(
