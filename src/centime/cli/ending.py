@@ -1,7 +1,7 @@
-"""How a command ends: 0 done, 1 problem found, 2 wrong usage, 130 stopped by Ctrl-C, 141 nobody reads its output.
+"""How a command ends: 0 done, 1 problem found, 2 wrong usage, 130 stopped by Ctrl-C, 141 its output is not read.
 
 An error is one sentence on standard error, `centime: ...`; with `--debug` it is a traceback instead. A program that
-reads the output may close the pipe early, as `head` does: then the command ends at once and says nothing. A standard
+reads the output may close the pipe early, as `head` does: then the command ends at once without a message. A standard
 stream that is closed from the beginning (`>&-`) is as good as /dev/null.
 """
 
@@ -24,7 +24,7 @@ DONE = 0
 PROBLEM = 1
 WRONG_USAGE = 2
 STOPPED = 130
-UNREAD = 141  # 128 + SIGPIPE, as a shell says it
+UNREAD = 141  # 128 + SIGPIPE, as in a shell
 EXTRAS = {"apprise": "notify", "matplotlib": "plots", "pyarrow": "arrow"}  # packages that only some commands need
 
 
@@ -57,7 +57,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 @cache
 def _command(app: typer.Typer) -> Callable[..., object]:
-    """The program with all its options; to make it takes longer than many a command."""
+    """The program with all its options; building it takes longer than many commands."""
     return typer.main.get_command(app)
 
 
@@ -69,7 +69,7 @@ def open_streams() -> None:
 
 
 def drop_unwritten() -> None:
-    """Drops output that cannot be written: Python would try again at its end, and complain."""
+    """Drops output that cannot be written: otherwise Python tries again at exit, and prints an error."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -78,7 +78,7 @@ def drop_unwritten() -> None:
 
 
 def _announce_compiling() -> None:
-    """Tells a person at a terminal, once, why the program is busy before it works."""
+    """Explains once at a terminal why the program is busy at its start."""
     if sys.stderr.isatty():
         log = logging.getLogger("centime.compiling")
         log.addHandler(_Announcement())

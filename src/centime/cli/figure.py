@@ -1,8 +1,7 @@
-"""Values as people read them: with their unit, and with as many digits as mean something.
+"""Values for people: with their unit, and with significant digits only.
 
 The name of a value ends with its unit (`output.py`): `latency_seconds`, 0.0021 becomes `latency`, 2.1 ms. Programs get
-the value as it is, from --json and --csv.
-"""
+the exact value, from --json and --csv."""
 
 from collections.abc import Container, Sequence
 from math import inf, isfinite

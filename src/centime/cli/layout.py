@@ -1,6 +1,6 @@
-"""Facts and tables as lines that fit the terminal. What identifies a row is never shortened.
+"""Facts and tables as lines that fit the terminal. The value that identifies a row is never shortened.
 
-A table that is too wide gives way in this order: empty columns are left out always; words of headings go below each
+A table that is too wide is narrowed in this order: empty columns are always left out; words of headings go below each
 other; what identifies a row (its URL, host or name) gets a line of its own above the other columns; long texts are
 wrapped in their columns; the row becomes lines of names and values. A URL that is longer than the terminal is wide is
 one line all the same, so that it can be selected: the terminal folds it.
@@ -72,7 +72,7 @@ class _Column:
         self.measure()
 
     def measure(self) -> None:
-        """Finds the width of the widest line, and that to which all are padded."""
+        """Finds the width of the widest line, and the width to which all lines are padded."""
         widths = [_width(line) for lines in (self.heading, *self.cells) for line in lines]
         self.width = max(widths)
         self.padded = max((width for width in widths if width <= MOST_PADDED), default=0)
@@ -95,7 +95,7 @@ class _Column:
 
 
 def _narrow(columns: Sequence[_Column], width: int) -> None:
-    """Wraps the texts of the widest columns until the table fits, or none can give way."""
+    """Wraps the texts of the widest columns until the table fits, or none can be narrower."""
     while (excess := _wide(columns) - width) > 0:
         texts = [column for column in columns if column.is_text and column.width > LEAST_TEXT]
         if not texts:
@@ -123,7 +123,7 @@ def _grid(columns: Sequence[_Column], identity: _Column | None = None) -> Iterat
 
 
 def _band(columns: Sequence[_Column], cells: Sequence[Sequence[str]], *, bottom: bool = False) -> Iterator[str]:
-    """The lines of cells beside each other; headings stand at the `bottom`."""
+    """The lines of cells side by side; headings are at the `bottom`."""
     height = max(map(len, cells), default=0)
     for number in range(height):
         pairs = zip(columns, cells, strict=True)
@@ -146,7 +146,8 @@ def _is_empty(value: object) -> bool:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width`, except where one word is longer: it is not parted, nor is a number from its unit."""
+    """Lines of at most `width`, except where one word is longer: words are never split, and a number stays with its
+    unit."""
     if _width(text) <= width:
         return [text]
     joined = AMOUNT.sub(_joined_within(width), text)

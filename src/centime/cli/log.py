@@ -1,4 +1,4 @@
-"""The options of commands that go on for long: --log, --log-level, --log-format; and what they log of themselves.
+"""The options of long-running commands: --log, --log-level, --log-format; and the events that they log.
 
 While a command logs, SIGHUP opens the file anew, as tools that rotate logs expect. At a terminal the signal keeps its
 meaning: the terminal is gone.
@@ -31,7 +31,7 @@ _log = logging.getLogger("centime.command")
 
 
 def log_settings(path: str | Path | None, level: str | None, form: str | None) -> LogSettings | None:
-    """What the options ask for; None for no log."""
+    """The log settings of the options; None for no log."""
     if path is None:
         if level is not None or form is not None:
             raise BadSetting("--log-level and --log-format are about a log: give --log FILE too")
@@ -41,7 +41,7 @@ def log_settings(path: str | Path | None, level: str | None, form: str | None) -
 
 @contextmanager
 def logged(settings: LogSettings | None) -> Iterator[None]:
-    """Logs while the block runs, and with what error it ended."""
+    """Logs while the block runs, and logs the error with which it ended."""
     with logging_to(settings) as handler:
         if handler is None:
             yield
@@ -62,12 +62,12 @@ def logged(settings: LogSettings | None) -> Iterator[None]:
 
 
 def note(sentence: str) -> None:
-    """Says a sentence on standard error, and logs it."""
+    """Writes a sentence to standard error, and logs it."""
     say(sentence)
     if _log.isEnabledFor(logging.INFO):
         _log.info("note", extra={"facts": {"about": sentence}})
 
 
 def is_shown(settings: LogSettings | None) -> bool:
-    """Whether progress goes to standard error: not if a log has the same figures and nobody looks."""
+    """Whether progress goes to standard error: not if a log has the same figures and there is no terminal."""
     return settings is None or sys.stderr.isatty()

@@ -77,7 +77,7 @@ def check_one_form(*, as_json: bool, as_csv: bool) -> None:
 
 def show_csv(rows: object, columns: Sequence[str] = ()) -> None:
     """Writes rows as CSV, one by one. If there are none, it writes the heading of these columns, if they are given;
-    nothing at all for a word instead of rows.
+    nothing at all for a string instead of rows.
     """
     if isinstance(rows, str):
         return
@@ -108,7 +108,7 @@ def show_pieces(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
 
 
 def show_beside(headings: Sequence[str], rows: Iterable[Sequence[tuple[str, str]]]) -> None:
-    """Writes texts beside each other in columns of equal width, each text with its colour on a terminal."""
+    """Writes texts side by side in columns of equal width, each text with its colour on a terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -13,7 +13,7 @@ __all__ = ["say", "say_traceback", "tell", "tell_bytes", "visible", "visible_jso
 
 
 def visible_lines(text: str) -> str:
-    """The same for a text of several lines, whose line feeds and tabs stay."""
+    """The same for a text of several lines, keeping line feeds and tabs."""
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
 
 

@@ -212,7 +212,7 @@ def _stop(address: str | None, cluster: str, token: bytes) -> None:
     from centime.cluster.nodes.said import End
 
     nodes = [address] if address is not None else [node.address for node in _nodes(cluster, token)]
-    for one in sorted(nodes, key=lambda name: name == cluster):  # the head last: it is asked who is there
+    for one in sorted(nodes, key=lambda name: name == cluster):  # the head last: it has the list of nodes
         ask_node(one, token, End())
         say(f"{one}: ends")
 

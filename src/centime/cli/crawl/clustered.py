@@ -1,4 +1,4 @@
-"""`centime crawl --cluster`: runs a crawl in partitions, and shows how it goes."""
+"""`centime crawl --cluster`: runs a crawl in partitions, and shows its progress."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -23,7 +23,7 @@ def crawl_clustered(
     serving: Callable[[], AbstractContextManager[WindowProcess]],
     as_json: bool,
 ) -> None:
-    """Runs a crawl in partitions until it ends, beside its window if there is one, and shows what it has."""
+    """Runs a crawl in partitions until it ends, with its window if requested, and shows its facts."""
     with run as crawl:
         with CrawlView(quiet=as_json) as view, stopped_by_signals(crawl.stop), serving() as window:
             if window.address:
@@ -31,7 +31,7 @@ def crawl_clustered(
             troubles: set[str] = set()
 
             def look(now_running: Coordinator, now: float) -> None:
-                trouble = window.trouble()  # asked each time: it starts a window again
+                trouble = window.trouble()  # called each time: it restarts a window
                 if trouble and trouble not in troubles:
                     troubles.add(trouble)
                     say(f"{folder}: {trouble}")
@@ -42,7 +42,7 @@ def crawl_clustered(
         for sentence in crawl.run_facts.notes:
             say(f"{folder}: {sentence}")
         ended = {"ended": ending, "visits_now": crawl.run_facts.visits, "seconds": view.seconds}
-        if read_about(folder).homes:  # its partitions are elsewhere: as they have said last
+        if read_about(folder).homes:  # its partitions are elsewhere: their last reports
             facts, top = crawl.statistics(crawl.now()), crawl.top(10)
         else:
             parts = parts_of(folder)

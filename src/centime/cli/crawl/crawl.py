@@ -557,7 +557,7 @@ def _crawl(
 
             def look(engine: "Engine", now: float) -> None:
                 view.show(engine, now)
-                unserved = window.trouble()  # asked each time: it starts a window again
+                unserved = window.trouble()  # called each time: it restarts a window
                 _say_once(folder, indexer.trouble() or unserved, troubles)
 
             ending = crawl.run(look)
@@ -587,14 +587,14 @@ def _crawl(
 
 
 def _say_once(folder: Path, trouble: str, said: set[str]) -> None:
-    """Says what troubles the index, the first time."""
+    """Reports a problem of the index, the first time."""
     if trouble and not said:
         said.add(trouble)
         note(f"{folder}: {trouble}")
 
 
 def _say_that_the_index_is_awaited(folder: Path, indexer: "Indexer") -> Timer:
-    """Says after a moment what the command waits for; to be cancelled when it does not wait any more."""
+    """Prints after a moment what the command waits for; cancel it when the wait is over."""
     what = f"{folder}: updating the index; Ctrl-C leaves this to centime index {folder}"
     timer = Timer(INDEX_PATIENCE_SECONDS, note, [what])
     timer.daemon = True
@@ -614,7 +614,7 @@ def _trouble(crawl: "Engine") -> str:
 
 
 def _say_what_is_held_back(opened: "CrawlWriter") -> bool:
-    """Names the subscriptions that are not served because the folder is from elsewhere; returns whether there are."""
+    """Names the subscriptions that are skipped because the folder is foreign; returns whether there are any."""
     if not opened.held_back:
         return False
     note(
@@ -626,7 +626,7 @@ def _say_what_is_held_back(opened: "CrawlWriter") -> bool:
 
 
 def _word(value: object, name: str) -> str | None:
-    """A word of the options or of a file of settings; a port may be a number there."""
+    """A string from the options or from a file of settings; a port may be a number there."""
     if not isinstance(value, str | int | Path | None) or isinstance(value, bool):
         raise BadSetting(f"{name} is a word, not {value!r}")
     return None if value is None else str(value)

@@ -1,4 +1,4 @@
-"""`centime import`: what other programs have written of pages becomes part of a crawl."""
+"""`centime import`: imports data of other programs into a crawl."""
 
 from pathlib import Path
 from time import perf_counter
@@ -71,7 +71,7 @@ def _import(
     started = perf_counter()
     kept = settings_from({"keep": keep}, where="options").keep
     given: dict[str, Any] = {} if scope is None else {"scope": scope}
-    formats_of(files, form)  # before a crawl is begun with files that cannot be imported
+    formats_of(files, form)  # before a crawl is started with files that cannot be imported
     with open_writer(folder, seed or (), given) as opened:
         before = opened.shard.pages.count
         with importing(opened, keep=kept) as importer:

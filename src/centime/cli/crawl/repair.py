@@ -1,4 +1,4 @@
-"""`centime repair`: restores a damaged crawl as far as it can be proven."""
+"""`centime repair`: restores everything of a damaged crawl that can be verified."""
 
 from dataclasses import asdict
 from typing import Annotated

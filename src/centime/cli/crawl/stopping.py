@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM stop a crawl in good order; a second one stops it without waiting for pages under way."""
+"""Ctrl-C and SIGTERM stop a crawl cleanly; a second one stops it without waiting for pages that are being fetched."""
 
 import signal
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""`centime upgrade`: a crawl folder brought to the newest format."""
+"""`centime upgrade`: converts a crawl folder to the newest format."""
 
 from typing import Annotated
 

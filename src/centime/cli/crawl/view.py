@@ -87,7 +87,7 @@ def _line(facts: dict[str, Any]) -> str:
 
 
 def _bounded(facts: dict[str, Any]) -> str:
-    """What the bounds of the crawl keep out, for the end of a line; empty while they are far."""
+    """What the bounds of the crawl exclude, for the end of a line; empty while the crawl is far below them."""
     refused = facts["refused"].get("most-pages", 0)
     if facts["admitted"] == "all URLs" and not refused and not facts["pages_dropped"]:
         return ""

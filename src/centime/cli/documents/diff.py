@@ -84,7 +84,7 @@ def _diff(
 
 
 def _differing(versions: "Versions", before: "Version", after: "Version") -> str:
-    """Whether the trees of two versions with one text differ, in words; empty if they have none."""
+    """Whether the trees of two versions with the same text differ, in words; empty if they have none."""
     from centime.warehouse.tree import NotWellFormed
     from centime.warehouse.written_delta import operations
 
@@ -96,7 +96,7 @@ def _differing(versions: "Versions", before: "Version", after: "Version") -> str
 
 
 def _print(before: "Version", after: "Version", steps: "list[Step]", *, beside: bool) -> None:
-    """Writes changed sentences for people, those around them too."""
+    """Writes changed sentences for people, with the sentences around them."""
     from centime.warehouse.changed_rows import changed_rows
 
     rows = changed_rows(steps)

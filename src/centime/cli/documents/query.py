@@ -151,5 +151,5 @@ def _show_changes(
 
 
 def _indented(result: str, first: str) -> str:
-    """A result of several lines behind what its first line begins with."""
+    """A result of several lines, indented like the prefix of its first line."""
     return first + result.replace("\n", "\n" + " " * len(first))

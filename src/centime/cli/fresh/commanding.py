@@ -1,4 +1,4 @@
-"""The option `--wait` of all commands that order something of a crawl (`set`, `publish`, `subscribe`)."""
+"""The option `--wait` of all commands that send a command to a crawl (`set`, `publish`, `subscribe`)."""
 
 from typing import Annotated
 

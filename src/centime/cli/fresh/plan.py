@@ -62,7 +62,7 @@ def _plan(
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
-    """The report with shares as percent and ages as times, whose unit fits them."""
+    """The report with shares as percent and ages as times in a fitting unit."""
     tables = {name: [_measured(row) for row in report[name]] for name in ("budgets", "next") if name in report}
     return _measured(report) | tables
 

@@ -121,7 +121,7 @@ def _subscribe(
 
 
 def _when(given: str | None) -> "When":
-    """The changes that a person wants to know of."""
+    """The changes that the subscriber wants."""
     from centime.shard.people.notices import When
 
     if given is not None and given not in (When.APPEARS, When.VANISHES):

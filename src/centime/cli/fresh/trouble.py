@@ -1,4 +1,4 @@
-"""What goes wrong while pages are watched, in sentences: each trouble once when it begins, and once when it is over."""
+"""Problems while pages are watched, in sentences: each problem once when it starts, and once when it is over."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ REFUSED = "refused address"
 
 
 class Trouble:
-    """The troubles that were told."""
+    """The problems that were reported."""
 
     def __init__(self) -> None:
         self._pages: dict[str, tuple[str, str]] = {}
@@ -32,7 +32,7 @@ class Trouble:
                 yield f"{url}: {said}{status}{hint}; it is tried again"
 
     def of_notices(self, reasons: Mapping[str, str], places: Mapping[str, str]) -> Iterator[str]:
-        """A sentence for each subscriber whose notices begin to fail, or arrive again. `reasons` are those of the
+        """A sentence for each subscriber whose notices start to fail, or arrive again. `reasons` are those of the
         subscriptions that fail, and `places` say where the notices of each go.
         """
         for name, reason in reasons.items():

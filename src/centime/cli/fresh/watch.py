@@ -1,4 +1,4 @@
-"""`centime watch`: tells what changes on a few pages."""
+"""`centime watch`: reports the changes of a few pages."""
 
 import time
 from collections.abc import Iterator
@@ -183,7 +183,7 @@ def _documents(folder: Path, change: dict[str, Any]) -> "tuple[Document, Documen
     try:
         versions = Versions(folder, change["url"])
         old, new = map(versions.read, versions.pair(None, None))
-    except (CentimeError, OSError):  # the change is told all the same
+    except (CentimeError, OSError):  # the change is reported anyway
         return None
     return old, new
 

@@ -98,7 +98,7 @@ def _demo(
 
 
 def _keep_fresh(folder: Path) -> None:
-    """Keeps a small web fresh, on which time runs fast, and serves the window, until a signal."""
+    """Keeps a small web with a fast clock fresh, and serves the window, until a signal."""
     from centime.cli.crawl.stopping import stopped_by_signals
     from centime.crawl.engine.loop import Engine, Limits
     from centime.crawl.engine.opening import open_writer

@@ -50,7 +50,7 @@ def _for_people(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_unit(name: str, value: Any) -> Any:
-    """A setting as people give it: 20.1 MB, 2 min, 5/s."""
+    """A setting with its unit: 20.1 MB, 2 min, 5/s."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if name in TIMES:

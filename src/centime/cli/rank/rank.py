@@ -309,7 +309,7 @@ def _check_capped(options: dict[str, Any]) -> None:
 
 
 def _nearer(step: Step, aim: float, whole: float = 1.0) -> Callable[..., None]:
-    """A callback for each error reached: the bar shows the share of the digits to the aim that are reached."""
+    """A callback for each error reached: the bar shows the share of the required digits that are reached."""
     first, done = 0.0, 0.0
 
     def notice(error: float, what: str = "ranking") -> None:

@@ -1,8 +1,7 @@
 """The graph that a command reads: a graph file, standard input, a pipe, or the currently known links of a crawl.
 
-Graphs are read twice if their links are not sorted, so what a pipe gives is copied to a temporary file first, which is
-removed when the program ends.
-"""
+Graphs are read twice if their links are not sorted, so the data of a pipe is first copied to a temporary file, which is
+removed when the program ends."""
 
 import shutil
 import stat
@@ -60,7 +59,7 @@ def graph_file(path: Path, form: str | None = None) -> Path:
 
 
 def as_given(text: str) -> str:
-    """A text that names files, with what people call them in place of copies."""
+    """A text in which names of temporary copies are replaced by the names that the user gave."""
     for _, copy, name in _COPIES:
         text = text.replace(str(copy), name)
     return text

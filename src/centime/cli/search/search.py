@@ -1,4 +1,4 @@
-"""`centime search`: the pages of a crawl in which words stand."""
+"""`centime search`: the pages of a crawl that contain words."""
 
 import time
 from collections.abc import Iterator
