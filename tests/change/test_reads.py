@@ -201,6 +201,40 @@ def test_a_clock_on_pages_with_too_many_places_to_tell_apart_is_learned() -> Non
     assert host.read(0, lambda: write(0, "other")) is Verdict.CHANGED
 
 
+def test_a_banner_on_pages_with_too_many_places_to_tell_apart_is_learned_without_a_lucky_twin_read() -> None:
+    """Two reads in a row never differ."""
+    host, random = Host(), Random(1)
+
+    def write(one: int, shown: bool) -> str:
+        names = [f"{chr(97 + k % 26)}{chr(97 + k // 26)}{chr(97 + one)}" for k in range(200)]
+        many = "".join(f"<div class={name}><p>{k}</p></div>" for k, name in enumerate(names))
+        return many + ("<div class=consent>We use cookies.</div>" if shown else "")
+
+    told = []
+    for _ in range(12):
+        shown = [random.random() < 0.5 for _ in range(10)]
+        told.append(sum(host.read(one, lambda: write(one, shown[one])) is Verdict.CHANGED for one in range(10)))  # noqa: B023
+    assert sum(told[:4]) <= 8
+    assert sum(told[4:]) <= 1
+
+
+def test_a_label_that_one_server_shows_too_late_is_a_change_of_the_pages_that_get_it() -> None:
+    host, random = Host(), Random(1)
+    labelled = dict.fromkeys(range(20), False)
+    told = changes = 0
+
+    def write(one: int, late: bool) -> str:
+        return page(f"text {one}") + ("<b class=label>Sold out</b>" if labelled[one] != late else "")
+
+    for turn in range(40):
+        for one in labelled:
+            changes += (changed := turn > 0 and random.random() < 0.05)
+            labelled[one] ^= changed
+            answers = iter([False, changed and turn < 3])  # of the second answer whether it is an old one
+            told += host.read(one, lambda: write(one, next(answers))) is Verdict.CHANGED  # noqa: B023
+    assert told >= 0.85 * changes
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -107,8 +107,9 @@ def test_no_cut_makes_a_difference(cuts: list[int]) -> None:
         (b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n", b"hello"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\n", b"hello and more"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", b"hello and more"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", None),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", None),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", b"hello"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", b"hello"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", None),
         (b"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", None),
         (b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n", None),
         (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", None),
@@ -265,6 +266,40 @@ def test_a_connection_that_is_reset_within_a_body_without_a_length_is_no_page() 
         writer.transport.abort()
 
     assert fetch({"/page": handle}).outcome is Outcome.BAD_RESPONSE
+
+
+ODD_HEADS = [
+    b"HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 5\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nX-Powered By: x\r\n folded\r\nContent-Length: 5\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nX-Naïve: x\r\nContent-Length: 5\r\n\r\n".encode(),
+    b"\r\nHTTP/1.1 200 OK\n: x\nContent-Length: 5\n\n",
+    b"HTTP/2 200 OK\r\nContent-Length: 5\r\n\r\n",
+    b"HTTP/1.1 103 Early Hints\r\nno colon\r\n\r\nHTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 5\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("head", ODD_HEADS)
+@pytest.mark.parametrize("places", [[], [3, 20, 60], list(range(200))])
+def test_what_is_no_header_does_not_hide_the_page(head: bytes, places: list[int]) -> None:
+    status, headers, *rest = heard(cut(head + b"hello", places))
+    assert (status, headers, rest) == (200, [(b"Content-Length", b"5")], [b"hello", True, "", False])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("places", [[], [3, 20, 60], list(range(200))])
+def test_chunks_count_more_than_a_length(order: int, places: list[int]) -> None:
+    first, second = (b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n")[::order]
+    whole = b"HTTP/1.1 200 OK\r\n" + first + second + b"\r\n5\r\nhello\r\n0\r\n\r\n"
+    assert heard(cut(whole, places))[2:] == (b"hello", True, "", False)
+
+
+@pytest.mark.parametrize("endless", [b"no colon\r\n", b"HTTP/1.1 100\r\nno colon\r\n\r\n", b"\n"])
+def test_a_head_that_is_mended_has_bounds_and_an_end(endless: bytes) -> None:
+    odd = b"HTTP/1.1 100 Continue\r\nno colon\r\n"
+    assert heard([odd, *[endless] * 10_000])[4] in ("the headers are too large", "bad HTTP: Expected HTTP/")
+    assert heard([odd, b"HTTP/1.1 200 OK"], closed=True)[3:5] == (False, "bad HTTP: Invalid header token")
+    many = b"HTTP/1.1 200 OK\r\nno colon\r\n" + b"A: b\r\n" * 513 + b"\r\n"
+    assert heard([many])[3:] == (False, "more than 512 headers", False)
 
 
 @pytest.mark.parametrize("names", [b"Transfer-Encoding : chunked", b"TRANSFER-ENCODING:\r\n chunked"])

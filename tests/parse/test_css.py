@@ -25,6 +25,7 @@ def files(text: str) -> list[str]:
         ("a { b: -webkit-image-set(url(1.png) 1x) }", ["1.png"]),
         ("a { b: url(a\\)b.png) url('it\\'s') url(\\61.png) url(a\\\nb) }", ["a)b.png", "it's", "a.png"]),
         ("a { b: url('a\\\nb') }", ["ab"]),
+        ("a { b: url(a\\20 b\\29\\000020c.png ) url(a b.png) }", ["a b) c.png"]),
         ("/* url(no) */ a { content: 'url(no)' } b { c: url(yes) }", ["yes"]),
         ("a { b: url(bad one) } c { d: url(good) }", ["good"]),
         ("a { b: url(bad'quote) } c { d: url(good) }", ["good"]),

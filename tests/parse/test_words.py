@@ -53,6 +53,27 @@ def places(body: str) -> list[int]:
         ("<iframe srcdoc='&lt;p>one'></iframe>", "<iframe srcdoc='&lt;p>two'></iframe>"),
         ("<svg><a xlink:href=/a>x</a></svg>", "<svg><a xlink:href=/b>x</a></svg>"),
         ("<table background=a.png>", "<table background=b.png>"),
+        ("Tickets <del>from 9</del> now", "Tickets from 9 now"),
+        ("Tickets <s>from 9</s> now 5", "Tickets <s>from 9 now</s> 5"),
+        ("<input type=checkbox checked>x", "<input type=checkbox>x"),
+        ("<input type=checkbox checked>x", "<input type=checkbox disabled>x"),
+        ("<option selected>a<option>b", "<option>a<option selected>b"),
+        ("<input type=radio checked>yes <input type=radio>no", "<input type=radio>yes <input type=radio checked>no"),
+        ("<button disabled>buy</button>", "<button>buy</button>"),
+        ("<p hidden>sold out</p>x", "<p>sold out</p>x"),
+        ("<details open>x</details>", "<details>x</details>"),
+        ("<div role=slider aria-valuenow=3></div>x", "<div role=slider aria-valuenow=4></div>x"),
+        ("<progress value=3 max=5></progress>x", "<progress value=3 max=9></progress>x"),
+        ("<ol start=3><li>x", "<ol start=4><li>x"),
+        ("<table><td colspan=2>x", "<table><td>x"),
+        (
+            '<script type=application/ld+json>{"price":9}</script>x',
+            '<script type=application/ld+json>{"price":8}</script>x',
+        ),
+        (
+            '<script id=a type="Application/JSON">{"a":[1,2]}</script>x',
+            '<script id=a type="Application/JSON">{"a":[2,1]}</script>x',
+        ),
         ("<template shadowrootmode=open>one</template>", "<template shadowrootmode=open>two</template>"),
         ("<textarea>one</textarea>", "<textarea>two</textarea>"),
         ("<svg><text>1</text></svg>", "<svg><text>2</text></svg>"),
@@ -76,12 +97,24 @@ def test_nothing_is_dropped_by_its_look(one: str, other: str) -> None:
         "<p>Hello there</p><!-- c --><p>you</p>",
         "<p>Hello there</p><script>x=1</script><p>you</p>",
         "<p>Hello there</p><style>p{}</style><p>you</p>",
+        "<p>Hello there</p><script type=module>x=1</script><script type=importmap>{}</script><p>you</p>",
         "<div class=new><p id=a>Hello there</p></div><p>you</p>",
         "<link rel=stylesheet href=new.css><p>Hello there</p><p>you</p>",
     ],
 )
 def test_markup_and_white_space_are_no_words(other: str) -> None:
     assert signature(other) == signature("<p>Hello there</p><p>you</p>")
+
+
+def test_a_flag_is_a_word_whatever_its_value_is() -> None:
+    ways = ("hidden", "HIDDEN", "hidden=''", "hidden=hidden", "hidden='until-found'", "hidden ")
+    assert len({signature(f"<p {way}>x</p>") for way in ways}) == 1
+
+
+def test_data_in_a_script_is_split_into_its_values() -> None:
+    one = '<p>x</p><script type=application/ld+json>{"name":"Tea","price":9,"seen":1700000001}</script>'
+    two = one.replace("9,", "8,")
+    assert (words(one).words != words(two).words).sum() == 1
 
 
 def test_a_paragraph_that_is_added_moves_no_other() -> None:

@@ -3,9 +3,10 @@
 import msgspec
 
 from centime.change.history import USUAL_SHARE, noise_odds
-from centime.change.rule import NO_TABLE, Table
+from centime.change.rule import NO_TABLE, Rule, Table
 from centime.change.specimen import Specimen
 
+LEAST_AGAIN = 0.25  # share of the comparisons after one in which it came or went
 NOTHING_KNOWN = (0, 0, USUAL_SHARE)
 
 
@@ -25,6 +26,11 @@ class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
         """The odds that a difference in the words that a rule hides is noise; `steady` if a twin read did not
         differ."""
         return noise_odds(history, self.evidence.get(key, NOTHING_KNOWN), steady=steady)
+
+    def flickers(self, rule: Rule) -> bool:
+        """Whether what a rule hides comes and goes: a twin read has shown it, and no pages that it stays."""
+        again, still, _ = self.evidence.get(rule.key, NOTHING_KNOWN)
+        return rule.flickers and again >= LEAST_AGAIN * (again + still)
 
 
 NO_ADVICE = Advice()

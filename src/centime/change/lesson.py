@@ -52,20 +52,16 @@ def _rules(first: Page, second: Page, table: Table) -> list[Rule]:
         int(b.ordered[there[place]]) for place in there.keys() - here.keys()
     }
     strange = [
-        (place, int(a.counts[here[place]]))
-        for place in here.keys() - there.keys()
-        if int(a.ordered[here[place]]) not in moved
+        (place, value, int(groups.counts[index[place]]))
+        for groups, index, other in ((a, here, there), (b, there, here))
+        for place in index.keys() - other.keys()
+        if (value := int(groups.ordered[index[place]])) not in moved
     ]
-    strange += [
-        (place, int(b.counts[there[place]]))
-        for place in there.keys() - here.keys()
-        if int(b.ordered[there[place]]) not in moved
-    ]
-    if sum(count for _, count in strange) > MOST_STRANGE * (int(a.counts.sum()) + int(b.counts.sum())):
+    if sum(count for _, _, count in strange) > MOST_STRANGE * (int(a.counts.sum()) + int(b.counts.sum())):
         return []
     rules = table.in_force(table.version)
     anywhere = rules.pop(ANYWHERE, [])
-    found = [Rule(place, WHOLE) for place, _ in strange if not _has(rules.get(place, []), WHOLE)]
+    found = [Rule(place, WHOLE, left=value) for place, value, _ in strange if not _has(rules.get(place, []), WHOLE)]
     for place in sorted(here.keys() & there.keys()):
         known = [rule for rule in rules.get(place, []) if rule.kind != WATCHED]
         if a.ordered[here[place]] != b.ordered[there[place]] and not _has(known, WHOLE):

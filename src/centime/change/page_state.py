@@ -243,7 +243,7 @@ def state_of(
     keys. `shift` as given, or as small as the places allow.
     """
     keys = np.array(sorted(hidden), dtype=np.int64)
-    concealed = np.array([hidden[key] & _VALUE or 1 for key in keys.tolist()], dtype=np.int64)
+    concealed = np.array([veiled_value(hidden[key]) for key in keys.tolist()], dtype=np.int64)
     veiled = _fresh(keys, concealed)
     if len(volatile):
         places, values, watched = places[~volatile], values[~volatile], watched[~volatile]
@@ -259,6 +259,32 @@ def state_of(
     merged, at = np.unique(rest >> shift, return_inverse=True)
     sums = np.bincount(at, weights=_spread(rest, of_rest), minlength=len(merged)).astype(np.int64)  # below 2**53
     return PageState(version, shift, apart, _fresh(merged, sums), veiled)
+
+
+def veiled_value(value: int) -> int:
+    """The value of a veiled entry that hides this."""
+    return value & _VALUE or 1
+
+
+def plain_value(value: int) -> int:
+    """The value of an entry of this one place."""
+    return value & _VALUE
+
+
+def merged_values(places: Column, values: Column) -> Column:
+    """What each of some places with these values adds to that of the merged places to which it belongs."""
+    found: Column = _spread(places, values) & _VALUE
+    return found
+
+
+def merged_value(place: int, value: int) -> int:
+    """The same for one place."""
+    return int(merged_values(np.array([place], dtype=np.int64), np.array([value], dtype=np.int64))[0])
+
+
+def is_sum(here: int, there: int, more: int) -> bool:
+    """Whether the values of merged places differ by what a place adds to one of them; -1 stands for no place."""
+    return more in (plain_value(max(here, 0) - max(there, 0)), plain_value(max(there, 0) - max(here, 0)))
 
 
 def _fresh(places: Column, values: Column) -> Column:

@@ -10,10 +10,13 @@
 A rule hides or explains a difference only if that is likely to be noise on this very page (`history.py`): a page that
 never differed at a place where others of its host are volatile has CHANGED if it differs there.
 
+Where places are merged, the sum shows which place alone has come, or has gone if its words are known.
+
 The host's rules decide last (`noise.py`): they know places that always change and values that all of its pages share.
 """
 
 from enum import IntEnum
+from operator import itemgetter
 
 import msgspec
 import numpy as np
@@ -22,10 +25,22 @@ from centime.change.advice import Advice
 from centime.change.groups import common_hash, groups_of, ordered_hash, sequence_of
 from centime.change.history import CERTAIN, FRESH, LEAST_ODDS, TWIN_ODDS
 from centime.change.mask import ends_of_lefts, masked, places_around
-from centime.change.page_state import MOST_VEILED, PageState, state_of, unpacked
+from centime.change.page_state import (
+    MOST_VEILED,
+    PageState,
+    is_sum,
+    merged_value,
+    merged_values,
+    plain_value,
+    state_of,
+    unpacked,
+    veiled_value,
+)
 from centime.change.rule import ANYWHERE, MASK, SET, WATCHED, WHOLE, Rule, Table
 from centime.model.words import Words
 from centime.parse.words import mixed
+
+FLICKER_ODDS = 3.0  # that what came or went is what a twin read has seen come or go, if it says the same
 
 
 class Verdict(IntEnum):
@@ -96,6 +111,13 @@ class Page:
             return common_hash(rest), hidden | {place: ordered_hash(rest)}
         return ordered_hash(rest), hidden
 
+    def came(self, merged: int, shift: int, here: int, there: int) -> int:
+        """The place whose coming is all that differs in merged places; -1 if there is none, or several."""
+        inside = np.flatnonzero(self.groups.places >> shift == merged)
+        values = merged_values(self.groups.places[inside], self.groups.ordered[inside])
+        places = self.groups.places[inside][values == plain_value(here - max(there, 0))]
+        return int(places[0]) if here >= 0 and len(places) == 1 else -1
+
     def places_of_rules(self, table: Table) -> dict[int, int]:
         """The place of each rule that hides something, by its key; of a mask that applies anywhere, its first one."""
         found = {}
@@ -149,12 +171,17 @@ def compare(
             odds[key] = advice.odds(key, histories.get(key, FRESH), steady=True)
         else:
             odds[key] = CERTAIN
-    surprises = tuple(key for key in stirred if odds[key] < LEAST_ODDS)
+    again_so = {
+        rule.key
+        for rule in table.rules
+        if {here.get(rule.key, 0), there.get(rule.key, 0)} == {0, veiled_value(rule.left)} and advice.flickers(rule)
+    }
+    surprises = tuple(key for key in stirred if odds[key] * (FLICKER_ODDS if key in again_so else 1) < LEAST_ODDS)
     found = new.differences(old)
     # Words at another place: other markup around them, which does not count. But the signatures differ, so if
     # nothing else explains that, they stand among other words now, and a reader sees it.
     moved = bool(stirred or len(there) >= MOST_VEILED) and _moved(found)
-    differences, doubtful = ((), False) if moved else _unexplained(page, found, old, advice, twin)
+    differences, doubtful, vague = ((), False, False) if moved else _unexplained(page, found, old, advice, twin)
     verdict = Verdict.CHANGED
     if not differences and not surprises:
         hidden = stirred or len(there) >= MOST_VEILED  # there may be more than are listed
@@ -165,7 +192,7 @@ def compare(
         new.compared_with(old, frozenset(steady.intersection(surprises))),
         tuple(stirred),
         surprises,
-        _places_in(page, old, differences, found),
+        _places_in(page, old, found) if vague else (),
         doubtful or any(one < TWIN_ODDS for one in odds.values()),
     )
 
@@ -176,9 +203,9 @@ def _unexplained(
     old: PageState,
     advice: Advice,
     twin: Page | None,
-) -> tuple[tuple[Difference, ...], bool]:
-    """The differences that no rule explains which was learned since the last read, and whether some of the others are
-    explained in doubt.
+) -> tuple[tuple[Difference, ...], bool, bool]:
+    """The differences that no rule explains which was learned since the last read, whether some of the others are
+    explained in doubt, and whether some of them are of merged places.
     """
     index = page.groups.index() if old.shift == 0 else {}
     later: dict[int, list[Rule]] = {}
@@ -187,27 +214,52 @@ def _unexplained(
             for place in places_around(page.words, [rule]) if rule.place == ANYWHERE else (rule.place,):
                 later.setdefault(place, []).append(rule)
     histories = old.histories()
-    differences, doubtful = [], False
+    differences, doubtful, vague = [], False, False
     for place, exact, here, there in found:
-        rules = later.get(place, []) if exact else []
+        rules = later.get(place, []) if exact else _of_merged(later, place, old.shift, here, there)
         if rules:
-            history = histories.get(place, FRESH)
-            steady = twin is not None and _same_words(page, twin, place)
-            odds = max(advice.odds(rule.key, history, steady=steady) for rule in rules)
-            if odds >= LEAST_ODDS:
+            history = histories.get(place, FRESH) if exact else FRESH
+            steady = twin is not None and _same_words(page, twin, place if exact else rules[0].place)
+            odds, rule = max(
+                ((advice.odds(rule.key, history, steady=steady), rule) for rule in rules), key=itemgetter(0)
+            )
+            again_so = advice.flickers(rule) and (not exact or _came_or_went(rule, here, there))
+            if odds * (FLICKER_ODDS if again_so else 1) >= LEAST_ODDS:
                 doubtful = doubtful or odds < TWIN_ODDS
                 continue
+        vague = vague or not exact
+        if not exact and (came := page.came(place, old.shift, here, there)) >= 0:
+            differences.append(_arrival(page, came))
+            continue
         words = int(page.groups.counts[index[place]]) if place in index else 0
         differences.append(Difference(place if exact else -1, here, words, here < 0 or there < 0))
-    return tuple(differences), doubtful
+    return tuple(differences), doubtful, vague
 
 
-def _places_in(
-    page: Page, old: PageState, differences: tuple[Difference, ...], found: list[tuple[int, bool, int, int]]
-) -> tuple[int, ...]:
+def _arrival(page: Page, place: int) -> Difference:
+    """The difference of a page that has got a place."""
+    at = page.groups.index()[place]
+    return Difference(place, plain_value(int(page.groups.ordered[at])), int(page.groups.counts[at]), lone=True)
+
+
+def _came_or_went(rule: Rule, here: int, there: int) -> bool:
+    """Whether a place came or went with the words with which a twin read has shown it to come and go."""
+    return min(here, there) < 0 and max(here, there) == plain_value(rule.left)
+
+
+def _of_merged(later: dict[int, list[Rule]], merged: int, shift: int, here: int, there: int) -> list[Rule]:
+    """The rules of a place whose coming or going is all that differs in merged places."""
+    return [
+        rule
+        for place, rules in later.items()
+        if place >> shift == merged
+        for rule in rules
+        if rule.flickers and is_sum(here, there, merged_value(place, rule.left))
+    ]
+
+
+def _places_in(page: Page, old: PageState, found: list[tuple[int, bool, int, int]]) -> tuple[int, ...]:
     """The places of a page that are merged where it differs."""
-    if not old.shift or not any(one.place < 0 for one in differences):
-        return ()
     merged = [place for place, exact, _, _ in found if not exact]
     places = page.groups.places
     return tuple(places[np.isin(places >> old.shift, merged)].tolist())

@@ -1,6 +1,6 @@
 """The rules by which a host's pages are compared: which parts are volatile, each since a version of the table.
 
-    WHOLE     all words of a place are volatile
+    WHOLE     all words of a place are volatile; `left` is their value if two reads showed the place to come or go
     SET       the blocks of a place come in any order
     MASK      words between `left` and `right` are volatile, at most `most` of them (`mask.py`); if three words of the
               same block surround them, ANYWHERE on the pages of the host
@@ -39,6 +39,11 @@ class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
     until: int = 0
     sample: str = ""  # the text there when the rule was learned, for people
     slow: bool = False  # learned from reads far apart: two reads in a row need not differ
+
+    @property
+    def flickers(self) -> bool:
+        """Whether a twin read has shown that all of the place comes and goes; `left` is its value then."""
+        return self.kind == WHOLE and self.left != 0
 
     @property
     def key(self) -> int:

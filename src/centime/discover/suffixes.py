@@ -4,6 +4,9 @@ files and styles.
 A suffix with which the name of a page may end is not listed (`/wiki/Node.js`, `/wiki/Amazon.com`, `/wiki/X.ai`).
 Fetching a script now and then costs less than missing a page; links of `<a>` seldom lead to one.
 
+A last segment such as `File:Picture.jpg` names the page of a wiki about a file, in any language, so it has no suffix:
+it begins with an upper case letter, or an encoded one, and has a colon. (Files themselves seldom do.)
+
 The suffix is the part after the last dot of the last segment of the path; the query does not count. HTML, XML, XHTML,
 DTD, RSS, RDF, XSL and plain text are fetched, and so is a path without a suffix or with a suffix that is not listed.
 """
@@ -40,6 +43,7 @@ SUFFIXES = frozenset[str]().union(*KINDS.values())
 ALL = "all"
 
 _is_suffix = re.compile("[a-z0-9]{1,12}").fullmatch
+_is_page_about_file = re.compile("(?:[A-Z]|%[89A-F])[^:]*?(?::|%3A).").match
 
 
 def suffixes_named(words: Iterable[str]) -> frozenset[str]:
@@ -79,9 +83,11 @@ def refused_suffixes(also: Iterable[str] = (), refused: Iterable[str] = ()) -> f
 
 
 def suffix_of(url: str) -> str:
-    """The suffix of a canonical URL's path in lower case, without its dot; empty if it has none."""
+    """The suffix of a canonical URL's path in lower case, without its dot; empty if it has none, or names a page."""
     end = url.find("?")
     last = url[url.rfind("/", 0, end if end >= 0 else len(url)) + 1 : end if end >= 0 else len(url)]
     dot = last.rfind(".")
     # A host is never mistaken for a file name: a canonical URL has a slash after its host.
-    return last[dot + 1 :].lower() if dot >= 0 else ""
+    if dot < 0 or _is_page_about_file(last):
+        return ""
+    return last[dot + 1 :].lower()

@@ -1,8 +1,9 @@
 """One connection to a server, and the answer that arrives over it.
 
 llhttp (by httptools) reads heads and chunks. It is as lenient as browsers and curl: bare line feeds, folded lines,
-control characters in values (but NUL) and spaces behind a chunk's size are accepted. Two lengths, or a length beside
-Transfer-Encoding, are refused: the end of such an answer is ambiguous.
+control characters in values (but NUL) and spaces behind a chunk's size are accepted. A head that it rejects is read
+once more as `fetch/head.py` corrects it, and its connection is not kept. Two lengths that differ are refused: the end
+of such an answer is ambiguous.
 
 An answer ends where its head says, however the network divides its bytes: at its Content-Length, at the last chunk,
 with its head (204, 304), or else with the connection. Bytes behind the end make the connection unfit for another
@@ -29,6 +30,7 @@ from typing import Any
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from centime.fetch.failure import BadAnswer, ServerClosed
+from centime.fetch.head import ends_behind, may_begin, mended
 from centime.fetch.watch import Attempt
 
 ENOUGH = 64 * 1024  # bytes of a body for which the reader is woken
@@ -48,6 +50,7 @@ class Connection(asyncio.Protocol):
         "_forget",
         "_framed",
         "_has_head",
+        "_head_bytes",
         "_interim",
         "_left",
         "_loop",
@@ -55,6 +58,7 @@ class Connection(asyncio.Protocol):
         "_parser",
         "_paused",
         "_pieces",
+        "_rejected",
         "_transport",
         "_waiter",
         "address",
@@ -104,6 +108,8 @@ class Connection(asyncio.Protocol):
         self.keep = False  # whether the connection can serve another request once the answer is complete
         self.error: Exception | None = None
         self._has_head = False  # the head of the final answer is there
+        self._head_bytes = bytearray()  # what has come of it
+        self._rejected: Exception | None = None  # why llhttp does not take the head as it is
         self._interim = False
         self._framed = False
         self._chunked = False
@@ -112,10 +118,7 @@ class Connection(asyncio.Protocol):
         self._buffered = 0
         self._enough = ENOUGH
         self._paused = False
-        self._parser = HttpResponseParser(self)
-        self._parser.set_dangerous_leniencies(
-            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
-        )
+        self._parser = self._new_parser()
 
     @property
     def usable(self) -> bool:
@@ -187,12 +190,7 @@ class Connection(asyncio.Protocol):
         if self._left is not None:
             self._count(data, self._left)
         else:
-            try:
-                self._parser.feed_data(data)
-            except (HttpParserError, HttpParserUpgrade) as error:
-                self.keep = False
-                if not self.complete:
-                    self.error = self.error or BadAnswer(f"bad HTTP: {error}")
+            self._feed(data)
             if not self.complete and self.error is None:
                 self._look_ahead()
         if self._waiter is not None and self._ready():
@@ -240,8 +238,9 @@ class Connection(asyncio.Protocol):
             self.error = BadAnswer(f"more than {MOST_HEADERS} headers")
             raise self.error
         self._has_head = True
+        self._head_bytes.clear()
         self.status = status
-        self.keep = self._parser.should_keep_alive()
+        self.keep = self._rejected is None and self._parser.should_keep_alive()
         if status // 100 != 2:
             self._enough = 0
         attempt = self.attempt
@@ -267,6 +266,41 @@ class Connection(asyncio.Protocol):
             self.headers = []
         else:
             self.complete = True
+
+    def _new_parser(self) -> HttpResponseParser:
+        parser = HttpResponseParser(self)
+        parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
+        return parser
+
+    def _feed(self, data: bytes) -> None:
+        """Reads a segment; a head that is rejected is read as it should have been once all of it is there."""
+        before = len(self._head_bytes)
+        if not self._has_head:
+            self._head_bytes += data
+        if self._rejected is None or self._has_head:
+            rejected = self._parse(data)
+            if rejected is None:
+                return
+            if self._has_head or not may_begin(self._head_bytes):
+                self.error = rejected
+                return
+            self._rejected, before = rejected, 0
+        if ends_behind(self._head_bytes, before) and (head := mended(bytes(self._head_bytes))):
+            self.headers, self.reason, self._interim = [], b"", False
+            self._parser = self._new_parser()
+            self.error = self._parse(head) or self.error
+
+    def _parse(self, data: bytes) -> Exception | None:
+        """What llhttp rejects of these bytes, unless the answer is complete or something else is wrong with it."""
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self.keep = False
+            if not self.complete and self.error is None:
+                return BadAnswer(f"bad HTTP: {error}")
+        return None
 
     def _ready(self) -> bool:
         return self.complete or self.error is not None or (self._has_head and self._buffered >= self._enough)
@@ -305,7 +339,7 @@ class Connection(asyncio.Protocol):
     def _ended(self, error: Exception | None) -> Exception | None:
         """What is wrong with an answer whose connection has ended; nothing if it ends with the connection."""
         if not self._has_head:
-            return error or ServerClosed("the server closed the connection without an answer")
+            return self._rejected or error or ServerClosed("the server closed the connection without an answer")
         if self._left is not None:
             received = self.attempt.received
             return BadAnswer(f"the body ended after {received} of {received + self._left} bytes")

@@ -37,7 +37,8 @@ class BadAnswer(CentimeError):
 
 def failure_of(error: Exception) -> tuple[Outcome, str]:
     """The outcome of an exception, with one sentence about it."""
-    said = str(error) if isinstance(error, CentimeError) else f"{type(error).__name__}: {error}"
+    name = type(error).__name__
+    said = str(error) if isinstance(error, CentimeError) else f"{name}: {error}" if str(error) else name
     if isinstance(error, OSError) and error.errno in LACKS:
         return Outcome.LOST, lacking(error.strerror or said)
     return _outcome(error), one_line(said)

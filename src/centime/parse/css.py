@@ -20,12 +20,13 @@ from centime.parse.encoding import as_utf8
 _STRING = r"\"(?:[^\"\\\n\r\f]++|\\(?:\r\n|.|\Z))*+(?:\"|(?=[\n\r\f])|\Z)"
 _STRINGS = f"{_STRING}|{_STRING.replace(chr(34), chr(39))}"
 _COMMENT = r"/\*.*?(?:\*/|\Z)"
+_HEX = r"\\[0-9A-Fa-f]{1,6}+(?:\r\n|[ \t\n\r\f])?+"  # white space behind it belongs to it
 _TOKEN = re.compile(
     rf"{_COMMENT}"
     r"|@(?P<rule>import|namespace)(?![\w-])"
     r"|(?P<set>(?<![\w-])(?:-webkit-)?image-set\()"
     rf"|(?<![\w-])url\(\s*+(?:(?P<quoted>{_STRINGS})"
-    r"|(?P<bare>(?:[^\\\"'()\s]++|\\[^\n\r\f]|\\\Z)*+)(?:(?P<whole>\s*+(?:\)|\Z))|(?:[^)\\]++|\\(?:.|\Z))*+\)?))"
+    rf"|(?P<bare>(?:[^\\\"'()\s]++|{_HEX}|\\[^\n\r\f]|\\\Z)*+)(?:(?P<whole>\s*+(?:\)|\Z))|(?:[^)\\]++|\\(?:.|\Z))*+\)?))"
     rf"|(?P<string>{_STRINGS})",
     re.DOTALL | re.IGNORECASE,
 )

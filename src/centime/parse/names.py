@@ -16,19 +16,20 @@ Bytes = npt.NDArray[np.uint8]
 
 _NUMBERED = """
     a area base link meta iframe frame html title textarea xmp plaintext svg math template br img
-    p li dd dt td th tr tbody table caption option optgroup h1 ul ol form button
+    p li dd dt td th tr tbody table caption option optgroup h1 ul ol form button script
 """
 (
     A, AREA, BASE, LINK, META, IFRAME, FRAME, HTML, TITLE, TEXTAREA, XMP, PLAINTEXT, SVG, MATH, TEMPLATE,
     BR, IMG, P, LI, DD, DT, TD, TH, TR, SECTION, TABLE, CAPTION, OPTION, OPTGROUP, HEADING, UL, OL, FORM, BUTTON,
-) = range(1, 35)  # fmt: skip
+    SCRIPT,
+) = range(1, 36)  # fmt: skip
 _ALIASES = {
     "h2": HEADING, "h3": HEADING, "h4": HEADING, "h5": HEADING, "h6": HEADING,
     "thead": SECTION, "tfoot": SECTION, "image": IMG,
 }  # fmt: skip
 
-VOID, BREAKS, SPECIAL, FENCE, SCOPE, ENDS_P, RAW, BREAKOUT, NOTED, INTEGRATION, FORMATTING, ROOT, LANDMARK = (
-    1 << bit for bit in range(13)
+VOID, BREAKS, SPECIAL, FENCE, SCOPE, ENDS_P, RAW, BREAKOUT, NOTED, INTEGRATION, FORMATTING, ROOT, LANDMARK, STRUCK = (
+    1 << bit for bit in range(14)
 )
 _ROLES = {
     # Has no content and no end tag.
@@ -64,6 +65,8 @@ _ROLES = {
     ROOT: "html body head",
     # A step of that path which has a name of its own.
     LANDMARK: "nav main article section aside header footer form table figure",
+    # Says that its text no longer holds.
+    STRUCK: "del s strike",
 }  # fmt: skip
 
 _BREAKING = frozenset(_ROLES[BREAKS].split())
@@ -118,6 +121,7 @@ _WANTED = {
     A: ("href", "rel", "xlink:href"), AREA: ("href", "rel", "alt"), LINK: ("href", "rel", "title"),
     META: ("content", "http-equiv", "name"), BASE: ("href",), IFRAME: ("src", "srcdoc"), FRAME: ("src",),
     HTML: ("lang",), IMG: ("alt",), TEMPLATE: ("shadowrootmode",),
+    SCRIPT: ("type",),
 }  # fmt: skip
 WANTED = np.zeros((NAMES, 3), dtype=np.int64)
 for _number, _names in _WANTED.items():

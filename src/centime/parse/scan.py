@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from centime.model.kernel import Whole, bare_inlined, bare_part, late_kernel
 from centime.model.words import Words
+from centime.parse.data_words import data_words
 from centime.parse.elements import (
     AS_HTML,
     AS_SHADOW,
@@ -63,7 +64,9 @@ from centime.parse.names import (
     RAW,
     ROLES,
     ROOT,
+    SCRIPT,
     SPECIAL,
+    STRUCK,
     SVG,
     TAG_END,
     TD,
@@ -71,6 +74,7 @@ from centime.parse.names import (
     TEXTAREA,
     TH,
     TITLE,
+    VOID,
     XMP,
     A,
     code_between,
@@ -104,6 +108,7 @@ from centime.parse.tokens import (
 from centime.parse.words import (
     BLOCK,
     COUNT,
+    FLAG,
     MOST_WORDS,
     TEXT_HASH,
     TEXTS,
@@ -111,6 +116,7 @@ from centime.parse.words import (
     VALUE_HASH,
     end_words,
     exact_name,
+    flag_word,
     mixed,
     name_word,
     no_words,
@@ -133,8 +139,9 @@ _ROW = 8  # numbers in a row: kind, begin and end of three values, plain links b
 _COUNTED, _LINKS, _LINKED, _ANCHOR_BYTES, _ANCHOR_ROW, _CELL = range(FREE, FREE + 6)
 _SHORTEST_ROW = 8  # bytes of the shortest tag that makes a row
 _HTML, _XML, _EVERYTHING = 0, 1, 2  # with everything, scripts and styles have words
-_SCRIPT = code_of("script")
 _EMPTY_CELL = code_of("</td>")  # the word of a cell without words
+_JSON = code_of("json")
+_STRUCK, _END_STRUCK = code_of("<del>"), code_of("</del>")
 _SHOWN_TEMPLATES = (code_of("open"), code_of("closed"))
 
 
@@ -248,6 +255,8 @@ def _scan(
         if closing:
             if number == A:
                 _end_anchor(rows, scratch)
+            if role & STRUCK:
+                name_word(_END_STRUCK, begin, scratch[BEFORE], scratch[SEGMENT], columns, scratch)
             if xml:
                 is_empty = scratch[TEXTS] == scratch[_CELL]
                 xml_end(begin, is_empty, scratch[BEFORE], scratch[SEGMENT], columns, scratch)
@@ -283,8 +292,10 @@ def _scan(
             if scratch[COUNT] == scratch[_CELL]:  # a mark may move to another column
                 name_word(_EMPTY_CELL, begin, before, segment, columns, scratch)
             scratch[_CELL] = scratch[COUNT]
-        if scratch[VALUE_COUNT] and (xml or (number != LINK and code != _SCRIPT)):
-            _add_values(data, xml, before, segment, columns, scratch)
+        if scratch[VALUE_COUNT] and (xml or number not in (LINK, SCRIPT)):
+            _add_values(data, xml, role & VOID != 0, before, segment, columns, scratch)
+        if role & STRUCK:
+            name_word(_STRUCK, begin, before, segment, columns, scratch)
         if xml:
             scratch[_CELL] = scratch[TEXTS]
             if scratch[MARKS] & IS_CLOSED:
@@ -299,6 +310,8 @@ def _scan(
                 _write_row(rows, number, scratch)
             if mode == _EVERYTHING or number in (TITLE, TEXTAREA, XMP, PLAINTEXT):
                 text_words(data, start, at, True, before, segment, columns, resolved, scratch)
+            elif number == SCRIPT and _is_data(data, scratch):
+                data_words(data, start, at, before, segment, columns, scratch)
         elif how != NOT_OPENED:
             if not (named or role & (BREAKS | LANDMARK)):  # an inline element is a step of its values' paths alone
                 before, segment = scratch[BEFORE], scratch[SEGMENT]
@@ -324,6 +337,15 @@ def _counts_inside(number: Whole, scratch: Scratch) -> bool | np.bool_:
 def _is_shown(data: Bytes, scratch: Scratch) -> bool | np.bool_:
     """Whether a template is the content of the element around it, by its `shadowrootmode`."""
     return scratch[FIRST] >= 0 and code_between(data, scratch[FIRST], scratch[FIRST + 1]) in _SHOWN_TEMPLATES
+
+
+@bare_part
+def _is_data(data: Bytes, scratch: Scratch) -> bool | np.bool_:
+    """Whether a script is JSON by its type, whatever that calls the kind of JSON."""
+    found = False
+    for at in range(scratch[FIRST], scratch[FIRST + 1] - 3):
+        found |= code_between(data, at, at + 4) == _JSON
+    return found
 
 
 @bare_part
@@ -361,7 +383,13 @@ def _no_tag(
 
 @bare_part
 def _add_values(
-    data: Bytes, xml: bool | np.bool_, before: Whole, segment: Whole, columns: Scratch, scratch: Scratch
+    data: Bytes,
+    xml: bool | np.bool_,
+    is_void: bool | np.bool_,
+    before: Whole,
+    segment: Whole,
+    columns: Scratch,
+    scratch: Scratch,
 ) -> None:
     """Adds the words of the values of an element on a path; the hash of each value takes the place of its name. In XML
     the order of attributes does not count.
@@ -373,6 +401,11 @@ def _add_values(
         place = place_of(path, mixed(scratch[row + 2], scratch[SAID]))
         if xml:
             together += xml_value_words(data, begin, end, is_url, place, columns, scratch) >> 8
+        elif scratch[row + 3] == FLAG:
+            if is_void:  # its text is that of the element around it
+                flag_word(scratch[row + 2], begin, scratch[BEFORE], scratch[SEGMENT], columns, scratch)
+            else:
+                flag_word(scratch[row + 2], begin, before, segment, columns, scratch)
         else:
             scratch[row + 2] = value_words(data, begin, end, is_url, place, columns, scratch)
     if xml:

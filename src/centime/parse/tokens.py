@@ -15,6 +15,7 @@ from centime.model.kernel import Whole, bare_inlined, bare_part
 from centime.parse.names import CODE_MASK, KINDS, LOWER, NAME_END, SPACE, TAG_END, WANTED, attribute_name_at, code_of
 from centime.parse.words import (
     CLASS,
+    FLAG,
     ID,
     MEANING,
     NO_VALUE,
@@ -81,6 +82,8 @@ def attributes(data: Bytes, at: Whole, number: Whole, xml: bool | np.bool_, foun
                 break
             name = exact_name(data, begin, NAME_END) if xml else code
             _note_value(data, code, name, start, end, xml, found)
+        elif not xml and value_kind(code) == FLAG:
+            _note_value(data, code, code, start, end, xml, found)
         if code == first:
             slot = FIRST
         elif code == second:

@@ -9,8 +9,10 @@ The pass over the bytes (`parse/scan.py`) gives four columns, one entry per word
 
 A word is a run of characters without white space, character references resolved; any tag ends it. Nothing is dropped by
 its form or place: numbers, dates and identifiers are words, and so is the text of navigation and hidden elements. The
-values of ATTRIBUTES are words too, at a place of their own; those that are URLs are split at `/?&=;#,`. Scripts,
-styles, comments and `link` elements are markup and have no words, unless the page has no other text.
+values of ATTRIBUTES are words too, at a place of their own; those that are URLs are split at `/?&=;#,`. The presence of
+a FLAG is a word of the text. Scripts, styles, comments and `link` elements are markup and have no words, unless the
+page has no other text; but a script that is JSON by its type is data (`parse/data_words.py`). The beginning and the end
+of text that is struck out are words.
 
 In XML, only comments, white space and the order of attributes count as markup. Its words are the names of elements,
 with those of their attributes, the values of all attributes, empty elements and values, instructions and declarations;
@@ -56,12 +58,14 @@ _EMPTY = 0xE3B17  # the word of an element or a value of XML without words
 _END = 0xE2D  # in the signature, the end of an element of XML
 _FIRST, _SECOND = 0x133D6B50D, 0x16DB9668B
 
-NO_VALUE, URL, TEXT, CLASS, ID, MEANING = range(6)
+NO_VALUE, URL, TEXT, CLASS, ID, MEANING, FLAG = range(7)
 ATTRIBUTES = {
     "href": URL, "xlink:href": URL, "src": URL, "srcset": URL, "data-src": URL, "data-srcset": URL, "poster": URL,
     "data": URL, "background": URL, "action": URL,
     "alt": TEXT, "title": TEXT, "datetime": TEXT, "value": TEXT, "content": TEXT, "placeholder": TEXT, "label": TEXT,
-    "aria-label": TEXT, "srcdoc": TEXT,
+    "aria-label": TEXT, "srcdoc": TEXT, "aria-valuenow": TEXT, "aria-valuetext": TEXT, "max": TEXT, "start": TEXT,
+    "colspan": TEXT, "rowspan": TEXT,
+    "checked": FLAG, "selected": FLAG, "disabled": FLAG, "hidden": FLAG, "open": FLAG,
     "class": CLASS, "id": ID, "name": MEANING, "property": MEANING,
 }  # fmt: skip
 _SLOTS = 256
@@ -252,6 +256,14 @@ def value_words(
     return own
 
 
+@bare_part
+def flag_word(code: Whole, begin: Whole, before: Whole, segment: Whole, columns: Columns, scratch: Scratch) -> None:
+    """Adds an attribute that says something by being there, among the words of text, which tell where it is."""
+    word = _finished(code)
+    _add(place_of(before, segment), scratch[BLOCK], word, begin, columns, scratch)
+    scratch[TEXT_HASH] = mixed(scratch[TEXT_HASH], word)
+
+
 @bare_inlined
 def exact_name(data: Bytes, at: Whole, stop: Whole) -> Whole:
     """The hash of the name at `at`, in the case in which it is written; it ends before a byte of the kind `stop`."""
@@ -289,7 +301,7 @@ def xml_end(
 
 @bare_part
 def name_word(code: Whole, begin: Whole, before: Whole, segment: Whole, columns: Columns, scratch: Scratch) -> None:
-    """Adds the name of an element of XML, or a cell without words, as a word."""
+    """Adds the name of an element of XML, a cell without words, or where struck text begins or ends, as a word."""
     word = _finished(code)
     _add(place_of(before, segment), scratch[BLOCK], word, begin, columns, scratch)
     scratch[TEXTS] += 1
