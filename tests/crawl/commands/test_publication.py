@@ -126,7 +126,7 @@ def test_what_is_not_the_form_of_indexnow_is_refused(body: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing is published"),
+        ([], "nothing to publish"),
         (["a.example/x"], "is not a URL; give a file of URLs with -f"),
         (["sitemap:nowhere.xml"], "nowhere.xml: cannot be read: No such file"),
         (["feed:pyproject.toml"], "pyproject.toml"),

@@ -220,7 +220,7 @@ def test_bodies_that_stay_where_they_are_are_read_from_there(tmp_path: Path) -> 
     with pytest.raises(FileGone, match=r"plain.warc: this file, in which the body of .* was left"):
         typed_body_of(folder, captures_of(folder, page(2))[0])
     (tmp_path / "a.warc.gz").write_bytes((tmp_path / "w.warc.gz").read_bytes())
-    assert any("plain.warc: this file" in note for note in check_crawl(folder).notes)
+    assert any("plain.warc: this imported file" in note for note in check_crawl(folder).notes)
     with pytest.raises(FileGone, match="replaced or damaged"):
         typed_body_of(folder, captures_of(folder, page(1))[0])
 
