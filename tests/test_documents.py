@@ -232,6 +232,17 @@ def test_documents_use_plain_words(document: Path) -> None:
     assert said_badly(re.sub(r"`[^`\n]*`", "", text)) == []
 
 
+def test_docstrings_comments_and_messages_use_plain_words() -> None:
+    """The whole text of each module counts, without the marks of comments, which may separate two words."""
+    found = {}
+    for path in SOURCES.rglob("*.py"):
+        text = re.sub(r"^ *# ", "", path.read_text(), flags=re.MULTILINE)
+        flat = " ".join(text.lower().split())
+        if any(words in flat for words in AVOIDED):  # the expression takes far longer
+            found[path.name] = said_badly(text)
+    assert {name: words for name, words in found.items() if words} == {}
+
+
 def test_help_texts_use_plain_words() -> None:
     assert said_badly((PROJECT / "docs/centime.1").read_text()) == []
 

@@ -56,7 +56,7 @@ def test_a_crawl_from_elsewhere_runs_no_program_and_writes_no_file_until_it_is_t
         said = capfd.readouterr().err
         assert said.count("its subscriptions lines, program would run programs or write files here") == 1
         assert centime("subscribe", other, "--list") == 0
-        assert "this crawl folder is from elsewhere" in capfd.readouterr().out
+        assert "this crawl folder was copied or made by another user" in capfd.readouterr().out
         assert not ran.exists()
         assert not written.exists()
         assert centime("crawl", other, "--pages", 1, "--trust-folder") == 0

@@ -4,11 +4,11 @@
         crawl.run(pages=1000)
 
 Settings are those of `centime crawl`, as keywords with underscores; they are remembered in the folder. No signal
-handler is installed: Ctrl-C raises KeyboardInterrupt in the program, the `with` block ends the crawl in good order, and
+handler is installed: Ctrl-C raises KeyboardInterrupt in the program, the `with` block ends the crawl cleanly, and
 the next `Crawl` of the folder continues. `stop` may be called from any thread.
 
 One call at a time works on the crawl: `_alone` owns this rule. `run`, `run_async` and `step` raise InUse while another
-of them is under way, and `close` stops it and waits for its end.
+of them is running, and `close` stops it and waits for its end.
 
 Trap: the processes of a crawl end with the thread that started them, so `run_async` keeps a thread of its own.
 """
@@ -56,7 +56,7 @@ class Crawl:
     ) -> None:
         """`seeds`: words as `centime crawl` takes them, or paths of files of them. `on_page`: a function at the top
         level of a module, or its name "module:function". Fetcher processes call it with a `FetchedPage` for every page
-        that was read. `trust_folder` lets subscriptions of a folder from elsewhere run programs and write files.
+        that was read. `trust_folder` lets subscriptions of a foreign folder run programs and write files.
         """
         self.folder = folder_path(folder)
         self._process = os.getpid()
@@ -187,9 +187,9 @@ class Crawl:
         return Reader(self.folder)
 
     def close(self) -> None:
-        """Waits for pages under way, writes a snapshot and closes the folder; ends a run of another thread first. If a
-        crawl keeps an index, it waits until that is up to date, unless the run was stopped or its time was over. In a
-        forked child it does nothing: the crawl is the parent's.
+        """Waits for pages that are being fetched, writes a snapshot and closes the folder; ends a run of another thread
+        first. If a crawl keeps an index, it waits until that is up to date, unless the run was stopped or its time was
+        over. In a forked child it does nothing: the crawl is the parent's.
 
         InUse: called by the run itself, from `until` or a signal handler, where `stop` is the way to end it.
         """
@@ -198,7 +198,7 @@ class Crawl:
         if self._lock.locked() and not self._closed:
             if self._runner == threading.get_ident():
                 raise InUse("this crawl is running; call stop, and close it when the run has ended")
-            if not self._stopped:  # a second stop would not wait for pages under way
+            if not self._stopped:  # a second stop would not wait for pages that are being fetched
                 self.stop()
         with self._lock:
             if not self._closed:

@@ -1,6 +1,6 @@
 """The options of long-running commands: --log, --log-level, --log-format; and the events that they log.
 
-While a command logs, SIGHUP opens the file anew, as tools that rotate logs expect. At a terminal the signal keeps its
+While a command logs, SIGHUP reopens the file, as tools that rotate logs expect. At a terminal the signal keeps its
 meaning: the terminal is gone.
 """
 

@@ -99,13 +99,13 @@ def _places(
     )
     try:
         nodes_there = RemoteNodes(cluster, read_token(token_file), about.id, clock)
-    except InUse as elsewhere:
-        raise InUse(f"{folder.path}: this crawl runs already, from a copy of this folder: {elsewhere}") from elsewhere
+    except InUse as other:
+        raise InUse(f"{folder.path}: this crawl runs already, from a copy of this folder: {other}") from other
     if nodes_there.newest > about.version:
         nodes_there.close()
         raise BadInput(
             f"{folder.path}: {CLUSTER} is older than what the nodes know (version {about.version}, not"
-            f" {nodes_there.newest}), so the crawl went on elsewhere. Use the folder in which it did, or make one:"
+            f" {nodes_there.newest}), so the crawl continued elsewhere. Use the folder in which it did, or make one:"
             f" centime cluster recover NEW --cluster {cluster} --crawl {about.id}"
         )
     folder.note = nodes_there.note

@@ -52,7 +52,7 @@ REPORT_SECONDS = 2.0  # between two rounds with reports for the certificate
 FACTS_SECONDS = 2.0, 10.0  # between two rounds with facts: least and most
 FACTS_SHARE = 0.02  # of its CPU that a partition spends on facts, between these bounds
 TELL_SHARE = 0.95  # of the mean debt: transfers above it are sent
-STILL_ROUNDS = 20  # without a frame of any partition or a batch on its way, after which debts stay as they are
+STILL_ROUNDS = 20  # without a frame of any partition or a batch in flight, after which debts stay as they are
 FROZEN_SECONDS = 10.0  # without an answer and without work, after which the process of a partition is replaced
 SILENCE_SECONDS = 600.0  # after which a stopped run does not wait for a partition any more
 
@@ -127,7 +127,7 @@ class Coordinator:
         return self.run_facts.ending
 
     def stop(self, *_: object) -> None:
-        """Ends the run; a second call ends it without waiting for pages under way."""
+        """Ends the run; a second call ends it without waiting for pages that are being fetched."""
         self._stop += 1
 
     def now(self) -> float:
@@ -246,7 +246,7 @@ class Coordinator:
         _log.info("a partition was taken over", extra={"facts": facts})
 
     def _fail(self, member: Member, kind: str, sentence: str) -> None:
-        """Ends the run because a partition cannot continue; the others end in good order."""
+        """Ends the run because a partition cannot continue; the others end cleanly."""
         if self._failure is None:
             folder = self._folder.folder_of(member.partition)
             known = getattr(errors, kind, CentimeError)

@@ -146,7 +146,7 @@ class Carried(msgspec.Struct, array_like=True, frozen=True, tag="carried"):
 
 
 class Stop(msgspec.Struct, array_like=True, frozen=True, tag="stop"):
-    """Ends the run in good order, or without waiting for pages under way."""
+    """Ends the run cleanly, or without waiting for pages that are being fetched."""
 
     reason: str
     at_once: bool = False

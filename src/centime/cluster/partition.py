@@ -58,7 +58,7 @@ from centime.processes.spare import Spare
 from centime.shard.transfers.exchanging import transfers_of
 from centime.store.versions.change_log import end_log
 
-FLUSH_SECONDS = 1.0  # from one batch for a partition to the next, if pages are under way
+FLUSH_SECONDS = 1.0  # from one batch for a partition to the next, while pages are fetched
 REPEAT_SECONDS = 5.0  # after which a batch that is not acknowledged is sent again
 MOST_WAITING = 4 * WINDOW  # batches for a partition that does not answer; its money waits in the ledger
 OWN_SHARE = 0.25  # of the error that all partitions settle to: the part for the debts of one partition's pages

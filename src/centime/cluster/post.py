@@ -45,7 +45,7 @@ class _UnderWay:
 
 
 class CommandPost:
-    """Commands on their way to partitions."""
+    """Commands in transit to partitions."""
 
     def __init__(self, folder: ClusterFolder, settings: CrawlSettings, budgets: Budgets) -> None:
         self._folder = folder

@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
         self.headers = []
 
     def abort(self) -> None:
-        """Closes the connection at once, whatever is under way."""
+        """Closes the connection at once, even during an answer."""
         if not self.lost and self._transport is not None:
             self._transport.abort()
 

@@ -54,7 +54,7 @@ class Fetcher:
         self._proxies = Proxies(settings.proxies, settings.no_proxy)
         self._robots = RobotsCache(settings, self._ask_robots, clock)
         self._hosts = Gate()
-        self._busy: set[str] = set()  # hosts with a delay and a request under way
+        self._busy: set[str] = set()  # hosts with a delay and a running request
         self._addresses = Gate()
         self._slots = Slots(settings.connections)
         self._exchange: Exchange | None = None
@@ -188,7 +188,7 @@ class Fetcher:
         """Waits until host and address are ready and a connection may be used; then reserves host and address."""
         while True:
             now = time.monotonic()
-            # While a request is under way there is no time yet from which the delay counts: look again a delay later.
+            # While a request runs there is no time yet from which the delay counts: look again a delay later.
             pause = (
                 delay if host in self._busy else max(self._hosts.free_at(host), self._addresses.free_at(address)) - now
             )

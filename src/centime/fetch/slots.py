@@ -8,7 +8,7 @@ from collections import deque
 
 
 class Slots:
-    """At most `most` requests are under way at once."""
+    """At most `most` requests run at once."""
 
     __slots__ = ("_line", "most", "taken")
 

@@ -1,4 +1,4 @@
-"""One timer watches all requests under way, so that a request needs no timer of its own.
+"""One timer watches all running requests, so that a request needs no timer of its own.
 
 Every tick checks each attempt: past its deadline, or with a body slower than the least rate once the grace is over, its
 task is cancelled and the reason noted. Guarantee: an attempt ends at most one tick after its limit. A step of the loop
@@ -17,7 +17,7 @@ NOT_CONNECTED = "no connection after"  # a detail with this is about a host that
 
 
 class Attempt:
-    """One request under way: shared by the watch, the connection and the reader."""
+    """One running request: shared by the watch, the connection and the reader."""
 
     __slots__ = (
         "address",
@@ -67,7 +67,7 @@ class Watch:
         self._due = 0.0  # time of the next check
 
     def __len__(self) -> int:
-        """The number of attempts under way."""
+        """The number of running attempts."""
         return len(self._attempts)
 
     def add(self, attempt: Attempt, loop: asyncio.AbstractEventLoop) -> None:

@@ -1,9 +1,9 @@
 """How soon a page that becomes important is seen: the exact ledger beside the windows of OPIC.
 
 "An advantage of the algorithm is also that it rapidly detects the new important pages" (Section 4.3); the conclusion
-asks for estimates of the derivative. All ledgers have read a web many times when an ordinary page is linked from so
-many random pages that it belongs to the first K. They read on, OPIC greedily as in the paper. Counted are the visits,
-in units of the number of pages,
+asks for estimates of the derivative. All ledgers have read a web many times when an ordinary page gets links from
+enough random pages to belong to the first K. They read on, OPIC greedily as in the paper. Counted are the visits, in
+units of the number of pages,
 
     listed      until the page is among the first K by estimated importance (K: LISTED of all pages, at least LEAST)
     rising      until its estimate has risen more since the change than that of any other page

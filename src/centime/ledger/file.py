@@ -6,7 +6,7 @@
     arrays    one after the other, as they are in memory (little-endian)
     32 bytes  SHA-256 of everything before it
 
-Nothing is unpickled, so a file from elsewhere is harmless. The file is written under a temporary name, synced and
+Nothing is unpickled, so a foreign file is harmless. The file is written under a temporary name, synced and
 renamed over the old one: a crash or a full disk leaves the old file unchanged.
 """
 

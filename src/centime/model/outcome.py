@@ -26,7 +26,7 @@ class Presence(IntEnum):
     UNRECORDED = 0  # by a version that did not record it
     NEVER = 1  # no visit has found it
     PRESENT = 2
-    GONE = 3  # it was found, and is gone, given up, or moved for good
+    GONE = 3  # it was found, and is gone, given up, or moved permanently
 
 
 class Outcome(IntEnum):

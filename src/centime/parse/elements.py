@@ -2,9 +2,9 @@
 
 It follows the rules by which HTML closes elements implicitly: a paragraph at the next block, list items, table cells,
 options. An end tag closes the innermost element with its name, unless a table cell or a similar element lies between.
-Elements that format text (`b`, `a`) go on the stack only if they matter: if they have a name (`parse/words.py`), inside
-an element of the same tag, or in SVG and MathML. So the end tag of any other formatting element closes no element
-inside it.
+Elements that format text (`b`, `a`) are put on the stack only if they matter: if they have a name (`parse/words.py`),
+inside an element of the same tag, or in SVG and MathML. So the end tag of any other formatting element closes no
+element inside it.
 
 Closing costs amortised constant time. For each name the stack knows the innermost open element (LAST); each element
 knows the next open one with its name, and where the searches of HTML stopped when it was opened (SCOPE, FENCE,

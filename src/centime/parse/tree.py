@@ -1,10 +1,10 @@
 """The tree of a page, for XPaths of queries and subscriptions and for CSS selectors.
 
 It is that of XPath's data model: comments and instructions are nodes, entities that the document itself declares are
-expanded, and it has the attributes whose defaults the document itself declares. Safe for hostile input: nothing is
-loaded from elsewhere, so the content of external DTDs and entities is missing; the entities of a document that is
-broken, or that grow beyond libxml2's limit, are not expanded at all; and MOST_BYTES are parsed. In HTML, names are in
-lower case and have no namespaces. A process that bounds its own time and memory parses whole pages (`whole_tree_of`).
+expanded, and it has the attributes whose defaults the document itself declares. Safe for hostile input: nothing
+external is loaded, so the content of external DTDs and entities is missing; the entities of a document that is broken,
+or that grow beyond libxml2's limit, are not expanded at all; and MOST_BYTES are parsed. In HTML, names are in lower
+case and have no namespaces. A process that bounds its own time and memory parses whole pages (`whole_tree_of`).
 """
 
 import codecs

@@ -37,7 +37,7 @@ def weighed(named: NamedGraph, weights: LinkWeights, by: str = "page") -> NamedG
         raise BadInput("the pages of the graph have no names, so it is unknown which links are internal")
     if weights.nofollow is not None and named.nofollow is None:
         raise BadInput(
-            "it is unknown which links of this graph are nofollow: that is known of a crawl that was begun with "
+            "it is unknown which links of this graph are nofollow: that is known of a crawl that was started with "
             "--follow-nofollow --link-weight nofollow=X"
         )
     # The list of public suffixes takes long to load, and without weights pages do not need it.

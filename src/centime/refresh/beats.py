@@ -62,7 +62,7 @@ class Commonness(msgspec.Struct, array_like=True):
 
     @property
     def are_common(self) -> bool:
-        """Whether so many pages have a rhythm that others may have one which was not found."""
+        """Whether enough pages have a rhythm that others may have one which was not found."""
         return self.share >= COMMON
 
     def learn(self, score: float, *, first: bool) -> float:

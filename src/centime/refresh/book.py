@@ -320,7 +320,7 @@ class RefreshBook:
 
     def reach_back(self, began: float, now: float, importance: OfPages) -> None:
         """Counts seconds from `began` on, if that is earlier, so that older reads are evidence too; all pages are filed
-        anew. Takes time proportional to the number of pages.
+        again. Takes time proportional to the number of pages.
         """
         t = self._t
         ticks = math.floor((self.began - began) * TICKS)

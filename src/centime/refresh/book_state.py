@@ -75,7 +75,7 @@ def _start_priors(t: RefreshTables) -> None:
     """Makes the tables of a snapshot of format 2, which has a gamma prior, those of this format.
 
     Its evidence λ^s e^(-λb) is that of dated changes: c is 0. Its mean rates are kept for all pages; hosts and the
-    importance of pages are learned anew with the next passes.
+    importance of pages are learned again with the next passes.
     """
     t.records["b"][:] = (t.records["b"].view(np.uint32) & np.uint32(0xFFFFFF00)).view(np.float32)
     t.records["flags"] &= np.uint8(CLASS_BIT - 1)

@@ -4,7 +4,7 @@ Always:   every refreshed page lies in exactly one slot, except pages that the r
           a page twice or a page that is not marked as filed; the counts are right; evidence and priors are finite.
 In full:  right after a complete pass with the same importance, in addition: a page that `inspect` did not return lies
           in a slot that opens at most a second after the page is due (or after the slot that was next when it was
-          filed); D at all μ, S, and the factor EXACT equal those computed from all pages anew, within 1e-6.
+          filed); D at all μ, S, and the factor EXACT equal those recomputed from all pages, within 1e-6.
 """
 
 import math
@@ -114,9 +114,7 @@ def verify_sums(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats
     tally_pages(fresh, 0, pages, hosts, importance)
     for kept, counted, what in ((t.demand[0], fresh.demand[0], "the demand"), (t.sums[0], fresh.sums[0], "a sum")):
         if not _alike(kept, counted):
-            raise ScheduleBroken(
-                f"{what} is {kept[~np.isclose(kept, counted, TOLERANCE)]} and differs when computed anew"
-            )
+            raise ScheduleBroken(f"{what} is {kept[~np.isclose(kept, counted, TOLERANCE)]} and differs when recomputed")
 
 
 def verify_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: Floats) -> None:
@@ -125,12 +123,12 @@ def verify_exactness(t: RefreshTables, pages: Pages, hosts: Pages, importance: F
     """
     asked = asked_by_pages(t, pages, hosts, importance, t.facts[LEVEL])
     if not math.isclose(t.facts[ASKED], asked, rel_tol=TOLERANCE, abs_tol=1e-30):
-        raise ScheduleBroken(f"the exact demand is {t.facts[ASKED]} per second, but {asked} when computed anew")
+        raise ScheduleBroken(f"the exact demand is {t.facts[ASKED]} per second, but {asked} when recomputed")
     guessed = demand_at(t.demand[0], t.facts[LEVEL])
     if guessed > 0.0 and not math.isclose(
         t.facts[EXACT], min(max(asked / guessed, LEAST_EXACT), MOST_EXACT), rel_tol=TOLERANCE
     ):
-        raise ScheduleBroken(f"the factor of the demand is {t.facts[EXACT]}, but {asked / guessed} when computed anew")
+        raise ScheduleBroken(f"the factor of the demand is {t.facts[EXACT]}, but {asked / guessed} when recomputed")
 
 
 def _alike(kept: npt.NDArray[np.float64], counted: npt.NDArray[np.float64]) -> bool:

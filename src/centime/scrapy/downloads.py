@@ -1,4 +1,4 @@
-"""The state of the requests that were given to Scrapy: which are under way, and how busy the download slots are.
+"""The state of the requests that were given to Scrapy: which are running, and how busy the download slots are.
 
 Scrapy sends no signal when it has finished a request, so its own sets are read:
 
@@ -39,7 +39,7 @@ class Downloads:
         self._given.setdefault(slot, []).append(request)
 
     def busy(self, slot: str) -> int:
-        """How many requests of a slot are in the downloader or on their way to it."""
+        """How many requests of a slot are in the downloader or about to enter it."""
         downloader = self._downloader
         if downloader is None:
             return 0
@@ -64,7 +64,7 @@ class Downloads:
 
     @property
     def are_known(self) -> bool:
-        """Whether Scrapy says which requests are under way."""
+        """Whether Scrapy says which requests are running."""
         return isinstance(self._in_progress(), set)
 
     def ended(self, requests: Iterable[Request]) -> list[Request]:

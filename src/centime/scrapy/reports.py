@@ -23,7 +23,7 @@ class Report(NamedTuple):
 
 
 class Reports:
-    """The reports of requests that are under way."""
+    """The reports of requests that are running."""
 
     def __init__(self) -> None:
         self.reported = False  # the middleware is there
@@ -35,7 +35,7 @@ class Reports:
         self._of[request] = report
 
     def find(self, request: Request | None) -> Report | None:
-        """The report of a request that is under way."""
+        """The report of a request that is running."""
         return None if request is None else self._of.get(request)
 
     def take(self, request: Request) -> Report | None:

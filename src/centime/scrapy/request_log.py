@@ -10,7 +10,7 @@ to the system, where they survive kill -9; `sync` waits for the disk, for power 
     SEEN      fingerprints of requests, as the dupe filter knows them
     PUSHED    a request
     DONE      the number of a request, and its visits: none for other methods than GET
-    KEPT      a request that is done and can be made again (CENTIME_REFRESH)
+    KEPT      a request that is done and can be repeated (CENTIME_REFRESH)
     FINISHED  nothing is left: start requests of the next run are new ones
 
 The log is compacted when it has twice the bytes that it had after the last time: requests that are done are dropped,
@@ -252,7 +252,7 @@ class RequestLog:
             rest = data[at:]
             if frame_behind(rest, self._index) is not None:
                 raise DamagedFile(
-                    f"{self.path}: damaged at byte {at}; restore it from a copy, or delete it to start anew"
+                    f"{self.path}: damaged at byte {at}; restore it from a copy, or delete it to start again"
                 )
             self.cut_bytes = len(rest)
             os.ftruncate(self._handle, at)

@@ -5,7 +5,7 @@
                         best request that waits
 
 A request is done when Scrapy has finished it, and the requests of its callback are in the log by then. So `kill -9`
-loses none, and requests under way are repeated once. Requests that cannot be pickled wait in memory and are lost with
+loses none, and running requests are repeated once. Requests that cannot be pickled wait in memory and are lost with
 the process, as with Scrapy's own scheduler.
 """
 
@@ -105,7 +105,7 @@ class Scheduler(BaseScheduler):
                 extra={"spider": spider},
             )
         if not self._downloads.are_known:
-            logger.warning("This version of Scrapy does not say which requests are under way: a kill would lose those")
+            logger.warning("This version of Scrapy does not say which requests are running: a kill would lose those")
         self._import()
         if self.refresh and not found:
             self._make_again()

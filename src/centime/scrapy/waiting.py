@@ -21,7 +21,7 @@ Key = tuple[int, float, int]
 
 
 class WaitingRequest:
-    """A request that waits, or is under way."""
+    """A request that waits, or is running."""
 
     __slots__ = ("number", "page", "place", "priority", "request", "slot", "taken", "url", "weight")
 

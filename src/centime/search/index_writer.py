@@ -84,7 +84,7 @@ class IndexWriter:
         self._committed = clock.monotonic()
 
     def close(self) -> None:
-        """Waits for merges that are under way; what was not committed is dropped."""
+        """Waits for running merges; uncommitted changes are dropped."""
         with _written(self._files):
             self._writer.rollback()
             self._writer.wait_merging_threads()

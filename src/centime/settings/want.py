@@ -63,13 +63,13 @@ class Want:
         return declared.partition("/")[2].removeprefix("x-") in self.suffixes or suffix_of(url) in self.suffixes
 
     def fetched_suffixes(self) -> frozenset[str]:
-        """The suffixes that the crawl would refuse if nobody wanted them."""
+        """The suffixes that the crawl would refuse unless they were wanted."""
         return self.suffixes & SUFFIXES if self.kind is None else frozenset()
 
 
 @lru_cache(maxsize=64)
 def want_of(text: str) -> Want:
-    """What a text means; a word that names no kind is taken for a pattern, because a journal may hold it."""
+    """The meaning of a text; a word that names no kind is read as a pattern, because a journal may have it."""
     word = text.lstrip(".").lower()
     if word in PAGES:
         return Want(word, PAGES[word], _USUAL[word], "", None)

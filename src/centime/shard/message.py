@@ -110,7 +110,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     doubted: int = 0  # what the check of a 304 showed: NOT_DOUBTED, TRUE or LIE
     elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were contacted on the way, each with the last time
     sample: bytes = b""  # of the text (parse/text_sample.py), if the URL has a suspicious shape
-    target: str = ""  # where the page moved to for good
+    target: str = ""  # where the page moved to permanently
     hubs: tuple[str, ...] = ()  # the topic of a feed and the hubs that announce its changes
     foreign: bool = False  # imported: `digest` and `signature` are those of another program
     unfollowed: bytes = b""  # those of `links` (uint64) that ask not to be followed, if they have a weight of their own

@@ -7,11 +7,11 @@ they list the same changes.
     finds it, the content is the same                       new                        back
     finds it, the content differs                           new            changed     back
     shows that it is gone, or gives it up                                  gone
-    shows that it moved for good                                           moved
+    shows that it moved permanently                                        moved
     shows neither: a failure, another redirect, robots.txt
 
 A visit that shows neither leaves the page as it was, however many there are, so what was known before them counts. A
-page that moved for good is not there any more: it counts as GONE.
+page that moved permanently is not there any more: it counts as GONE.
 """
 
 from collections.abc import Iterable, Mapping

@@ -149,7 +149,7 @@ def _inspect(state: ShardState, now: float) -> bool:
 
 
 def longest_wait(state: ShardState, url: str) -> float:
-    """The longest time allowed between two reads of a page; infinity if nobody requires one."""
+    """The longest time allowed between two reads of a page; infinity if there is no limit."""
     greatest = state.settings.greatest_times().of(url) if state.settings.continuous else float("inf")
     return min(greatest, state.requests.subscriptions.deadline_seconds(url))
 

@@ -367,7 +367,7 @@ class Journal:
         if mark is None:
             self.troubles = (
                 f"{path}: missing, damaged or of another crawl, so nothing proves that the journal is complete "
-                f"after frame {self.next_index - 1}; it was written anew",
+                f"after frame {self.next_index - 1}; it was written again",
             )
             mark = Mark(self.identity, 0, self._last, self.next_index, self.chain)
             create_mark(path, mark)

@@ -306,11 +306,11 @@ def test_a_node_tells_whether_its_head_is_reached_and_never_joins_itself(tmp_pat
     with machines(tmp_path, 1) as nodes:
         told: list[str] = []
         stranger = Node(
-            "127.0.0.1:0", b"another token of enough length", tmp_path / "a", head=nodes[0].address, tell=told.append
+            "127.0.0.1:0", b"another token of enough length", tmp_path / "a", head=nodes[0].address, report=told.append
         )
         stranger.turn(0.0)
         stranger.close()
-        friend = Node("127.0.0.1:0", TOKEN, tmp_path / "b", head=nodes[0].address, tell=told.append)
+        friend = Node("127.0.0.1:0", TOKEN, tmp_path / "b", head=nodes[0].address, report=told.append)
         friend.turn(0.0)
         friend.close()
         assert "is the token the same" in told[0]

@@ -12,7 +12,7 @@ from centime.cluster.replicas.lacking import BEHIND, read_lacking_again
 from centime.cluster.replicas.said import Body, Has, IsWhole, Kept, Look, Rows
 from centime.model.errors import DamagedFile
 from centime.model.outcome import Presence
-from centime.store.archives.archive import Archive, mend
+from centime.store.archives.archive import Archive, complete_open_files
 from centime.store.archives.captures import every_capture, find_bodies, read_body
 from centime.store.versions.database import FILE
 from centime.store.versions.stored import every_newest
@@ -187,7 +187,7 @@ def test_a_partition_gets_the_bodies_of_its_replica_whenever_the_keeper_dies(
     for incarnation in (3, 4):  # also if nobody heard the answer
         assert keeper.take(Restore(0, incarnation, str(again))) == Restored(0)
         assert bodies_of(again / "versions", URLS[0]) == [b"a version"]
-        mend(again / "bodies")
+        complete_open_files(again / "bodies")
         (capture,) = find_bodies(again / "bodies", URLS[1])
         assert read_body(again / "bodies", capture) == b"a capture"
 

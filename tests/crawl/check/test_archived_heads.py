@@ -14,7 +14,7 @@ from centime.model.document import Document
 from centime.model.errors import BadInput
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
-from centime.store.archives.archive import Archive, mend
+from centime.store.archives.archive import Archive, complete_open_files
 from centime.store.archives.captures import every_capture, find_bodies, read_body
 from centime.store.archives.warc import LONGEST_URL
 from tests.fetch.hostile import closing, fetch
@@ -65,7 +65,7 @@ def test_every_head_that_the_fetcher_accepts_is_kept_and_read_back(head: list[by
     with tempfile.TemporaryDirectory() as folder:
         response = archived(Path(folder), b"".join(head), status)
         check(Path(folder), response)
-        assert mend(Path(folder)) == []
+        assert complete_open_files(Path(folder)) == []
 
 
 @pytest.mark.parametrize("size", [31 << 10, 32 << 10, 63 << 10])
@@ -79,7 +79,7 @@ def test_a_killed_fetcher_leaves_records_with_large_heads_that_are_found_again(t
     large = archived(tmp_path / "other", b"X-Large: " + b"x" * 50_000 + b"\r\n")
     archive = Archive(tmp_path / "bodies", "killed")
     archive.keep(large, Document(kind=PageKind.HTML))  # and is never closed
-    (report,) = mend(tmp_path / "bodies")
+    (report,) = complete_open_files(tmp_path / "bodies")
     assert (report.captures, report.lost, report.cut) == (1, 0, 0)
     check(tmp_path / "bodies", large)
 

@@ -23,7 +23,7 @@ from centime.model.errors import BadSetting, DamagedFile, NoRoom
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
 from centime.store.archives import archive as archive_module
-from centime.store.archives.archive import Archive, mend
+from centime.store.archives.archive import Archive, complete_open_files
 from centime.store.archives.captures import Capture, capture_of, find_bodies, read_body
 
 HTML, XML = Document(kind=PageKind.HTML), Document(kind=PageKind.XML)
@@ -212,7 +212,7 @@ def test_a_body_whose_file_is_missing_or_no_file_is_said(tmp_path: Path) -> None
     with pytest.raises(DamagedFile, match=f"{path}: this is a pipe, not a file"):
         read_body(tmp_path, capture)
     with pytest.raises(DamagedFile, match=f"{path}: this is a pipe, not a file"):
-        mend(tmp_path)
+        complete_open_files(tmp_path)
 
 
 def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +270,7 @@ def test_killed_writers_lose_nothing_that_they_said_was_kept(tmp_path: Path) -> 
             index = next(tmp_path.glob("*.cdxj.open"))
             index.write_bytes(index.read_bytes()[:-3])  # its last record is there, but no longer named
             promised -= 1
-        assert len(mend(tmp_path)) == 1
+        assert len(complete_open_files(tmp_path)) == 1
         assert not list(tmp_path.glob("*.open"))
         lines = path.with_name(path.name.replace(".warc.gz", ".cdxj")).read_bytes().splitlines()
         assert lines == sorted(lines)
@@ -280,7 +280,7 @@ def test_killed_writers_lose_nothing_that_they_said_was_kept(tmp_path: Path) -> 
             number = int(capture.url.rsplit("/", 1)[1])
             assert read_body(tmp_path, capture) == b"%d " % number * (number % 4000)
     assert {kind for kind, _, _ in with_warcio(tmp_path)} == {"warcinfo", "request", "response"}
-    assert mend(tmp_path) == []
+    assert complete_open_files(tmp_path) == []
 
 
 def test_an_index_that_a_killed_writer_left_half_written_is_not_read(tmp_path: Path) -> None:
@@ -302,10 +302,10 @@ def test_captures_that_an_index_names_and_that_are_gone_are_counted(tmp_path: Pa
         path.unlink()
     else:
         os.truncate(path, path.stat().st_size - 5)
-    [mended] = mend(tmp_path)
-    assert mended.lost == (3 if missing else 1)
-    assert f"{mended.lost} captures that its index names are not there" in mended.loss
-    assert mend(tmp_path) == []
+    [completed] = complete_open_files(tmp_path)
+    assert completed.lost == (3 if missing else 1)
+    assert f"{completed.lost} captures that its index names are not there" in completed.loss
+    assert complete_open_files(tmp_path) == []
 
 
 def test_a_file_of_which_nothing_was_named_is_removed(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_file_of_which_nothing_was_named_is_removed(tmp_path: Path) -> None:
     archive.keep(response("http://a.example/", b"one"), HTML)
     index = next(tmp_path.glob("*.open"))
     index.write_bytes(b"garbage without an end")
-    assert mend(tmp_path)[0].captures == 0
+    assert complete_open_files(tmp_path)[0].captures == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -446,7 +446,7 @@ def test_redirects_and_errors_survive_a_killed_writer(tmp_path: Path) -> None:
     captures = [kept(archive.answered(answered(status, f"http://a.example/{status}"))) for status in STATUSES]
     path = tmp_path / "centime-x-00001.warc.gz"
     path.write_bytes(path.read_bytes()[:-5])
-    assert mend(tmp_path)[0].captures == len(STATUSES) - 1
+    assert complete_open_files(tmp_path)[0].captures == len(STATUSES) - 1
     assert path.stat().st_size == captures[-2].offset + captures[-2].length
     assert sum(kind == "response" for kind, _, _ in with_warcio(tmp_path)) == len(STATUSES) - 1
 

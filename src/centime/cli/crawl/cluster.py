@@ -128,7 +128,7 @@ def _start(listen: str, folder: Path, token_file: Path | None, *, head: bool, jo
         split_address(join)
     made = make_token(token_file) if head else None
     try:
-        node = Node(listen, read_token(token_file), folder, head=join, is_head=head, tell=say)
+        node = Node(listen, read_token(token_file), folder, head=join, is_head=head, report=say)
     except OSError as trouble:
         raise BadInput(f"--listen {listen}: {trouble}") from trouble
     if made is not None:

@@ -144,7 +144,7 @@ def _watch(
                 nonlocal seen
                 visits, changes, seen = visits_since(engine.shard, seen, MOST_SHOWN)
                 for change in changes:
-                    _tell(folder, change, as_json=as_json)
+                    _show(folder, change, as_json=as_json)
                 for sentence in (*trouble.of_pages(visits), *trouble.once(window.trouble())):
                     note(sentence)
                 failing = {name: one.reason for name, one in read_troubles(folder).items()}
@@ -154,7 +154,7 @@ def _watch(
             crawl.run(look)
 
 
-def _tell(folder: Path, change: dict[str, Any], *, as_json: bool) -> None:
+def _show(folder: Path, change: dict[str, Any], *, as_json: bool) -> None:
     """Shows a change with the sentences that differ, and a volatile part with what selects it."""
     from centime.crawl.notify.message import volatile_sentence
     from centime.warehouse.changed_places import changed_places

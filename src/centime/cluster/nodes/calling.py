@@ -1,4 +1,4 @@
-"""A call that is under way in a thread of its own: to a machine that is frozen or gone, it takes seconds to fail."""
+"""A call that runs in a thread of its own: to a machine that is frozen or gone, it takes seconds to fail."""
 
 from collections.abc import Callable
 from threading import Event, Lock, Thread

@@ -94,7 +94,7 @@ class _Line(MessageSocket):
 
 
 class Node:
-    """One node; `listen` is an address of this machine, and the only one on which anything listens. `tell` receives
+    """One node; `listen` is an address of this machine, and the only one on which anything listens. `report` receives
     sentences for people about its head.
     """
 
@@ -106,7 +106,7 @@ class Node:
         *,
         head: str = "",
         is_head: bool = False,
-        tell: Callable[[str], None] = lambda said: None,
+        report: Callable[[str], None] = lambda said: None,
     ) -> None:
         host, port = split_address(listen)
         try:
@@ -135,7 +135,7 @@ class Node:
         self._sending: list[Popen[bytes] | Spare] = []
         self._roster = Roster()
         self._to_head: MessageSocket | None = None
-        self._tell, self._told = tell, ""
+        self._report, self._last_report = report, ""
         self._joined_at = self._called_at = -1e9
         self._ending = False
 
@@ -360,9 +360,9 @@ class Node:
             try:
                 self._to_head = MessageSocket(call(self._head, self._token, CALL_SECONDS))
             except (OSError, NotAdmitted) as trouble:
-                self._tell_once(f"the head {self._head} is not reached, and is called again: {trouble}")
+                self._report_once(f"the head {self._head} is not reached, and is called again: {trouble}")
             else:
-                self._tell_once(f"the head {self._head} is reached")
+                self._report_once(f"the head {self._head} is reached")
         if self._to_head is not None:
             self._joined_at = now
             self._to_head.say(pack(Join(self._info())))
@@ -373,11 +373,11 @@ class Node:
                 self._to_head.hang_up()
                 self._to_head = None
 
-    def _tell_once(self, said: str) -> None:
-        """Passes a sentence to `tell`, unless it was the last one."""
-        if said != self._told:
-            self._told = said
-            self._tell(f"{self.address}: {said}")
+    def _report_once(self, said: str) -> None:
+        """Passes a sentence to `report`, unless it was the last one."""
+        if said != self._last_report:
+            self._last_report = said
+            self._report(f"{self.address}: {said}")
 
     # ---- processes
 

@@ -74,8 +74,8 @@ def is_proof(token: bytes, who: bytes, of_node: bytes, of_caller: bytes, shown: 
 
 
 def call(address: str, token: bytes, seconds: float) -> socket.socket:
-    """A connection to the node at an address, both ends proven; OSError or NotAdmitted if there is none within so many
-    seconds.
+    """A connection to the node at an address, both ends proven; OSError or NotAdmitted if there is none within
+    `seconds`.
     """
     host, port = split_address(address)
     until = monotonic() + seconds

@@ -59,7 +59,7 @@ CHAOTIC_IDLE = 100  # the same, where news from another slice may raise the chan
 LEAST_SHARE = 0.1  # of the error, for changes of boundary values that are never sent
 SILENCE_SECONDS = 600.0
 KEEP_SECONDS = 5.0
-MOST_LOST = 100  # when so many processes end, the cause is not a lost machine
+MOST_LOST = 100  # when this many processes end, the cause is not a lost machine
 
 
 class _Lost(Exception):

@@ -10,7 +10,7 @@ from centime.rank.crew import cut_evenly
 
 
 def slices_of(graph: Graph, damping: float, count: int) -> Iterator[Slice]:
-    """The slices of a graph for so many workers, in the order of their pages."""
+    """The slices of a graph for `count` workers, in the order of their pages."""
     if graph.weights is None:
         links, shares = graph.transpose(), damping / np.maximum(graph.out_degree, 1)
     else:

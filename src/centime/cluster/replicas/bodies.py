@@ -1,4 +1,4 @@
-"""Stored bodies on their way from a partition to its replica: the files of the archive, and the versions of pages.
+"""Stored bodies in transit from a partition to its replica: the files of the archive, and the versions of pages.
 
     Has, then Body and Rows     what the replica lacks, in order; it answers each with Kept
     Whole, then IsWhole         it lacks nothing
@@ -34,7 +34,7 @@ from centime.store.versions.database import FILE
 BODIES, VERSIONS = "bodies", "versions"  # folders
 WINDOW = 8 << 20
 CHUNK = 1 << 20
-ENDS = 4_096  # bytes at both ends of a file that tell whether two are the same
+ENDS = 4_096  # bytes at both ends of a file that show whether two files are the same
 FORGET = 1_000  # changes that the replica has stored, after which the log of them is shortened
 SETTLED_NANOSECONDS = 1_000_000_000  # after which a folder that has not changed is not listed again
 WARC = ".warc.gz"

@@ -1,7 +1,7 @@
 """Pages whose stored bodies were lost: a node was lost before its replica had them.
 
 A crawl that continues from such a replica finds the file `BEHIND` in its folder, reads these pages again, and reports
-how many there are. Older versions of a page that only the lost node had are gone for good.
+how many there are. Older versions of a page that only the lost node had are lost permanently.
 """
 
 from datetime import UTC, datetime

@@ -1,8 +1,8 @@
 """Repairs any crawl: a plain one, or each partition of one in partitions.
 
-Parts that are restored exactly cause no problem. But the other partitions know of money that a partition has lost for
-good, so it cannot be salvaged as in a plain crawl (`crawl/repair/repair.py`): then the partition must come from its
-replica.
+Parts that are restored exactly cause no problem. But the other partitions know of money that a partition has lost
+permanently, so it cannot be salvaged as in a plain crawl (`crawl/repair/repair.py`): then the partition must come from
+its replica.
 """
 
 from dataclasses import asdict

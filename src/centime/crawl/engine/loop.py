@@ -2,7 +2,7 @@
 
     engine.start()                 takes back old leases, carries out waiting commands, starts the fetchers
     while engine.step(): ...       one turn: lease, hand out, receive, record, sync, snapshot, commands, notices
-    engine.finish()                waits for pages under way, settles the ledger, writes the last snapshot
+    engine.finish()                waits for leased pages, settles the ledger, writes the last snapshot
 
 The engine is one thread that never blocks on another process: the shard grants as many leases as the transport and the
 budget have room for, and visits are recorded in batches. The engine installs no signal handlers; its caller calls
@@ -50,14 +50,14 @@ from centime.shard.politeness import PROMPT_SECONDS
 from centime.store.record import NO_PAGE
 
 SYNC_SECONDS = 1.0
-HURRIED_SYNC_SECONDS = 0.05  # the same if other partitions wait for it, and no page is under way
+HURRIED_SYNC_SECONDS = 0.05  # the same if other partitions wait for it, and no page is leased
 PEER_SECONDS = 0.1  # how long messages of other partitions wait at most for visits
 VIEW_SECONDS = 0.5
 PACE_SECONDS = 12.0  # the window over which pages per second are counted
 PATIENCE_SECONDS = 300.0  # how long a run waits for a host that has pages and is not ready
-DRAIN_SECONDS = 15.0  # how long a stopping run waits for pages under way
+DRAIN_SECONDS = 15.0  # how long a stopping run waits for leased pages
 GRACE_SECONDS = 1.0  # the same for a run whose time is over
-LAST_DELIVERY_SECONDS = 5.0  # and for notices under way
+LAST_DELIVERY_SECONDS = 5.0  # and for notices that are being delivered
 FINAL_ERROR = 1e-6
 STOPPED = "stopped"  # the reason if `stop` ended the run
 READ_ALL = "everything known was read"
@@ -204,7 +204,7 @@ class Engine:
         return True
 
     def finish(self) -> str:
-        """Ends the run in good order: waits for pages under way and writes a snapshot; returns the reason in words."""
+        """Ends the run cleanly: waits for leased pages and writes a snapshot; returns the reason in words."""
         try:
             if self._transport is not None:
                 self._drain()
@@ -214,7 +214,7 @@ class Engine:
         return self.run_facts.ending or STOPPED
 
     def pause(self) -> None:
-        """Waits for pages under way, returns their leases and ends the fetchers; the next `step` starts others."""
+        """Waits for leased pages, returns the remaining leases and ends the fetchers; the next `step` starts others."""
         if self._transport is not None:
             try:
                 self._drain()
@@ -232,7 +232,7 @@ class Engine:
         self._delivery.close()
 
     def stop(self, *_: object) -> None:
-        """Asks the run to end; a second call ends it without waiting for pages under way."""
+        """Asks the run to end; a second call ends it without waiting for leased pages."""
         self._stop += 1
 
     def resume(self) -> None:
@@ -372,7 +372,7 @@ class Engine:
         self._bytes.change(None if filling else settings.bandwidth, now)
 
     def _pages_of_bytes(self, now: float, outstanding: int) -> float:
-        """How many more pages the budget of bytes allows. A page under way has its share reserved, but only as long as
+        """How many more pages the budget of bytes allows. A leased page has its share reserved, but only as long as
         a prompt host needs: a host that sends nothing must not stop the others.
         """
         left = self._bytes.left(now) / self._page_bytes

@@ -4,7 +4,7 @@
     most-pages      as given, or most-memory / BYTES_PER_PAGE
     above CAUTION   no further URLs are admitted
     above DANGER    the least important unread pages are dropped, an eighth of those that wait at a time
-    above all       for PATIENCE_SECONDS although pages were dropped: the run ends in good order
+    above all       for PATIENCE_SECONDS although pages were dropped: the run ends cleanly
     below CALM      everything is admitted again
 
 While a snapshot is written, its process needs memory too. That passes, so nothing is dropped or lifted meanwhile unless
@@ -81,7 +81,7 @@ class MemoryWatch:
 
     def look(self, now: float, *, writing: bool = False) -> str:
         """Measures, at most once per second, and bounds the pages; returns why the run must end, empty if it need not.
-        `writing`: a snapshot is under way.
+        `writing`: a snapshot is being written.
 
         A clock that was set back does no harm.
         """

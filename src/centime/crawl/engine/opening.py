@@ -25,7 +25,7 @@ from centime.shard.fold import fold
 from centime.shard.message import PLAIN, Role, Seeded
 from centime.shard.people.command import publications
 from centime.shard.shard import Shard
-from centime.store.archives.archive import mend
+from centime.store.archives.archive import complete_open_files
 from centime.store.folder import CrawlFolder, is_crawl
 from centime.store.record import Mark
 from centime.store.upgrade import upgrade
@@ -86,7 +86,7 @@ def open_writer(
             write_secrets(path, secrets)
         notes = [folder.trust()] if trust else []
         with damage_closes(path):
-            log_loss(one.loss for one in mend(folder.bodies) if one.loss)
+            log_loss(one.loss for one in complete_open_files(folder.bodies) if one.loss)
             if settings.keep == "versions":
                 belong_to(folder.versions, folder.identity)  # so that the fetchers find a complete database
             opened = _opened(folder, settings, clock)

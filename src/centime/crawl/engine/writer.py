@@ -23,7 +23,7 @@ from centime.store.milestones import write_milestones
 from centime.store.snapshot import Named, facts_of_all, write_snapshot
 
 REPLAY_SECONDS = 5.0  # a snapshot is due when applying the frames after the last one took this long
-MOST_REPLAY_SECONDS = 10.0  # the crawl waits for a snapshot under way once it is this far behind
+MOST_REPLAY_SECONDS = 10.0  # the crawl waits for an unfinished snapshot once it is this far behind
 BATCH = 1 << 20  # pages whose importance is computed at once
 MOST_GARBAGE = 0.5  # share of unused bytes in the file of rows at which it is compacted
 
@@ -48,7 +48,7 @@ class CrawlWriter(CrawlState):
 
     @property
     def held_back(self) -> list[str]:
-        """The names of subscriptions that are not served, because the folder is from elsewhere."""
+        """The names of subscriptions that are not served, because the folder is foreign."""
         if not self.folder.foreign:
             return []
         return sorted(one["name"] for one in self.shard.requests.subscriptions.facts() if acts_here(one["to"]))

@@ -10,7 +10,7 @@ The lines of a frame are written before the frame, so no visit lacks its line. A
 lines are sorted when the import ends, or when the next one ends after a crash.
 
 A body counts only if it has the digest that the index says, so a replaced file is never mistaken for the original, and
-an index from elsewhere cannot reveal a file whose content its author did not know.
+a foreign index cannot reveal a file whose content its author did not know.
 """
 
 import base64

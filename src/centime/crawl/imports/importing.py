@@ -140,7 +140,7 @@ class Importer:
         key, read = _key(source), 0
         position = self._shard.imports.get(key, 0)
         listed: list[Listed] = []
-        for position, item in source.items(position):  # noqa: B020 (the position goes on)
+        for position, item in source.items(position):  # noqa: B020 (the position advances)
             match item:
                 case Finding():
                     self.report.records += 1

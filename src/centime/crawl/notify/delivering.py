@@ -9,9 +9,9 @@ other.
     file:PATH            a line of JSON is appended and synced, unless a recent line has its id; a truncated last line
                          of ours is removed; a path that is not a file, or lies in the crawl's folder, is refused
     command:PROGRAM      started without a shell, with the line on its standard input; exit code 0 is success; killed
-                         when its time is over. Neither this nor file: happens for a crawl folder from elsewhere
+                         when its time is over. Neither this nor file: happens for a foreign crawl folder
                          (`store/ownership.py`)
-    apprise:URL          receives a message for people (`message.py`); not for a crawl folder from elsewhere either
+    apprise:URL          receives a message for people (`message.py`); not for a foreign crawl folder either
     http://, https://    receives a POST request (`fetch/notice.py`); any status 2xx is success
 """
 
@@ -46,7 +46,10 @@ THREADS = 16
 LOCKED_SECONDS = 2.0  # to wait for a file that another process has locked
 OPERATORS = frozenset({">", ">>", "<", "|", "||", "&", "&&", ";", "2>", "2>&1"})  # of shells
 MOST_SAID, MOST_LINE = 4_096, 300  # bytes of a program's output searched for its last line; characters of it
-HELD_BACK = "this crawl folder is from elsewhere; centime crawl DIR --trust-folder allows its programs and files"
+HELD_BACK = (
+    "this crawl folder was copied or made by another user; centime crawl DIR --trust-folder allows its programs"
+    " and files"
+)
 
 
 class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
@@ -56,7 +59,7 @@ class DeliverySettings(msgspec.Struct, array_like=True, frozen=True):
     command_seconds: float = 60.0
     http_seconds: float = 30.0
     crawl: str = ""  # the folder of the crawl, in which no file is written; "" if none
-    foreign: bool = False  # the folder is from elsewhere: no program is started and no file is written
+    foreign: bool = False  # no program is started and no file is written for a foreign folder
 
 
 class Attempted(msgspec.Struct, array_like=True, frozen=True, gc=False):

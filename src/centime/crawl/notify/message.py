@@ -7,7 +7,7 @@
     + Open from 9 to 18.
 
 Apprise is the extra `notify`. It opens connections of its own, to any address that its URL names, so such a subscriber
-is accepted from the command line alone, and not served for a crawl folder from elsewhere.
+is accepted from the command line alone, and not served for a foreign crawl folder.
 """
 
 import logging

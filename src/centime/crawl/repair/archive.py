@@ -1,11 +1,11 @@
-"""Repairs the archive of bodies: an index is written anew from the records of its file, and a file with damaged records
+"""Repairs the archive of bodies: an index is rebuilt from the records of its file, and a file with damaged records
 is replaced by one with its whole records.
 
     index lost or damaged       nothing is lost: the line follows from the whole record
     records damaged or cut      their captures are lost, and revisits of a body that is nowhere else
 
 A file or index that was damaged is kept in the folder `damaged/`. Each step replaces one file as a whole, so a repair
-that is killed can be repeated. Files that a killed process left open are completed before (`mend`).
+that is killed can be repeated. Files that a killed process left open are completed before (`complete_open_files`).
 """
 
 import os

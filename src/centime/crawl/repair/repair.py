@@ -63,7 +63,7 @@ from centime.shard.people.commands import carry_out
 from centime.shard.placement import EVERY_LEVEL
 from centime.shard.state import ShardState
 from centime.store import snapshot as snapshots
-from centime.store.archives.archive import mend
+from centime.store.archives.archive import complete_open_files
 from centime.store.folder import FORMAT, About, CrawlFolder, read_about, refuse_newer, said_of
 from centime.store.journal import HEAD, HEAD_BYTES, SEGMENTS, Head, Journal, mark_path, packed_head
 from centime.store.lock import LOCK
@@ -122,7 +122,7 @@ def _repair(path: Path) -> Repaired:
             _salvage(folder, report)
             if not report.changed:
                 report.restored.append(f"{trouble}; a snapshot has everything that was confirmed")
-        report.lost += [one.loss for one in mend(folder.bodies) if one.loss]
+        report.lost += [one.loss for one in complete_open_files(folder.bodies) if one.loss]
         repair_archive(folder.bodies, folder.path / DAMAGED, report)
         repair_versions(folder.versions, folder.path / DAMAGED, report, partial(_known_urls, path))
         return report
@@ -433,7 +433,7 @@ def _apply(shard: ShardState, kind: int, payload: bytes, known: int, report: Rep
                 bound(shard, frame)
             case Delivered():
                 shard.requests.subscriptions.delivered(frame.name, frame.up_to, frame.now)
-        return True  # grants and returns are of leases that have ended, settlements are made again
+        return True  # grants and returns are of leases that have ended, settlements are repeated
     except NoRoom:
         raise  # the frame is applied in part
     except (CentimeError, ValueError, LookupError):

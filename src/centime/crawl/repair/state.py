@@ -119,7 +119,7 @@ class DamagedState:
     def __init__(self, folder: Path, arrays: Arrays) -> None:
         self.arrays = arrays
         self._ends_were_lost = False
-        self.moved_records: dict[int, int] = {}  # new places of records by their old ones, if they were written anew
+        self.moved_records: dict[int, int] = {}  # new places of records by their old ones, if they were rewritten
         self.files = {}
         for title, (filename, name, _) in APPENDED.items():
             path = folder / filename if filename else DiskRows.path(folder, int(arrays["pages_row_facts"][0]))

@@ -3,7 +3,7 @@
     new       the page was read for the first time
     changed   the signature of the content differs from that of the read before (Mark.CHANGED)
     gone      the page was present and is no longer: 404, 410, or given up after too many failures
-    moved     the page was present and redirects for good: 301, 308
+    moved     the page was present and redirects permanently: 301, 308
     back      the page was gone or had moved, and is present again
 
 A change was seen by one visit, and happened at some time since the visit that last found the page: the report has both

@@ -147,7 +147,7 @@ class CrawlPaths:
         self._digests: Terms = np.zeros(0, dtype=np.uint64)
 
     def candidates(self, xpath: str) -> npt.NDArray[np.int64] | None:
-        """The pages in which an XPath may find something, sorted; None if the index cannot tell."""
+        """The pages in which an XPath may find something, sorted; None if the index does not know."""
         condition = condition_of(xpath)
         if condition == ANYTHING or not self._follow():
             return None

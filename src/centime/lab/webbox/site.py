@@ -45,7 +45,7 @@ CONTENT_TYPES = {
     DTD: b"application/xml-dtd",
 }
 HUGE_BYTES = 3_000_000
-PADDING = b"<p>" + b"A huge page goes on and on. " * 100 + b"</p>\n"
+PADDING = b"<p>" + b"A huge page without an end. " * 100 + b"</p>\n"
 DECADE = 315_360_000
 
 

@@ -25,7 +25,7 @@ class Change(StrEnum):
     CHANGED = "changed"  # the content differs
     GONE = "gone"  # no longer there
     BACK = "back"  # there again after it was gone or had moved
-    MOVED = "moved"  # redirects for good: 301, 308
+    MOVED = "moved"  # redirects permanently: 301, 308
     VOLATILE = "volatile"  # a part counts as volatile from now on, or for weeks only such parts have differed
 
 

@@ -110,7 +110,7 @@ class _Active:
         return Batch(subscription.name, subscription.to, tuple(notices), subscription.condition, source)
 
     def add(self, notice: Notice) -> None:
-        """Adds a notice, merged with the page's last one unless that may already be in a batch under way."""
+        """Adds a notice, merged with the page's last one unless that may already be in a batch in transit."""
         before, due = self.waiting.get(self.newest.get(notice.page, -1)), self.due()
         if before is not None and (notice.time < due or before.time > due):
             del self.waiting[before.number]

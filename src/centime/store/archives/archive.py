@@ -10,8 +10,8 @@ them. These are never revisited. A page that asks not to be archived (noarchive)
 the caller evaluates this request.
 
 Request and response are written at once, and their line in the index follows: every capture in the index exists. A file
-is complete when its process ends, and nothing is appended later. A killed process leaves its index open, and `mend`
-truncates the file after the last complete record that the index names.
+is complete when its process ends, and nothing is appended later. A killed process leaves its index open, and
+`complete_open_files` truncates the file after its last complete record in the index.
 """
 
 import base64
@@ -212,7 +212,7 @@ class Archive:
         self._size, self._index_size = self._size + len(records), self._index_size + len(line)
 
 
-class Mended(NamedTuple):
+class Completed(NamedTuple):
     """A file that a killed process had left open, completed."""
 
     path: Path
@@ -226,11 +226,11 @@ class Mended(NamedTuple):
         return f"{self.path}: {self.lost} captures that its index names are not there" if self.lost else ""
 
 
-def mend(folder: Path) -> list[Mended]:
+def complete_open_files(folder: Path) -> list[Completed]:
     """Completes the files that killed processes left open, truncated after the last complete record. No process may be
     writing. DamagedFile if a folder or the like is in the place of a file.
     """
-    mended = []
+    completed = []
     if strange := misplaced_bodies(folder):  # the fetchers would meet it later
         raise DamagedFile(next(iter(strange.values())))
     for path in list_folder(folder, "*.warc.gz"):
@@ -258,8 +258,8 @@ def mend(folder: Path) -> list[Mended]:
         else:
             path.unlink(missing_ok=True)
             index.unlink()
-        mended.append(Mended(path, len(whole), len(named) - len(whole), size - end))
-    return mended
+        completed.append(Completed(path, len(whole), len(named) - len(whole), size - end))
+    return completed
 
 
 def _is_there(handle: int, line: bytes) -> bool:
