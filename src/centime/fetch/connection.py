@@ -30,7 +30,7 @@ from typing import Any
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from centime.fetch.failure import BadAnswer, ServerClosed
-from centime.fetch.head import ends_behind, may_begin, mended
+from centime.fetch.head import ends_behind, may_begin, repaired
 from centime.fetch.watch import Attempt
 
 ENOUGH = 64 * 1024  # bytes of a body for which the reader is woken
@@ -287,7 +287,7 @@ class Connection(asyncio.Protocol):
                 self.error = rejected
                 return
             self._rejected, before = rejected, 0
-        if ends_behind(self._head_bytes, before) and (head := mended(bytes(self._head_bytes))):
+        if ends_behind(self._head_bytes, before) and (head := repaired(bytes(self._head_bytes))):
             self.headers, self.reason, self._interim = [], b"", False
             self._parser = self._new_parser()
             self.error = self._parse(head) or self.error

@@ -1,14 +1,14 @@
-"""The head of an answer that llhttp rejects, written as it should have been.
+"""Repairs the head of an answer that llhttp rejects.
 
-Browsers and curl read answers of servers that get their heads wrong. What they do:
+Browsers and curl accept answers with defective heads, by these rules:
 
-- A line without a colon, or whose name is no token (`X-Powered By: x`), is no header, and neither is what is folded
-  into it.
+- A line without a colon, or whose name is not a token (`X-Powered By: x`), is not a header, and neither are the lines
+  folded into it.
 - Beside `Transfer-Encoding: chunked`, a Content-Length does not count (RFC 9112, 6.3).
-- Lengths that all say the same are one.
+- Several equal lengths count as one.
 - A version of HTTP that does not exist on this kind of connection (`HTTP/2 200`) is 1.0: the connection is not kept.
 
-Lengths that differ stay as they are, and are refused: nobody can tell where such an answer ends.
+Different lengths are not repaired, and are refused: the end of such an answer is ambiguous.
 """
 
 import re
@@ -31,8 +31,9 @@ def ends_behind(data: bytes | bytearray, place: int) -> bool:
     return _END.search(data, max(0, place - 3)) is not None
 
 
-def mended(data: bytes) -> bytes:
-    """These bytes with mended heads, those of interim answers included; empty as long as the last head has no end."""
+def repaired(data: bytes) -> bytes:
+    """These bytes with repaired heads, including those of interim answers; empty as long as the last head has no
+    end."""
     heads = []
     begin = len(data) - len(data.lstrip(b"\r\n"))
     while end := _END.search(data, begin):
