@@ -1,4 +1,4 @@
-"""What happens to score that enters a community: the part of Theorem 4.3 that depends on the community alone.
+"""The fate of score that enters a community: the part of Theorem 4.3 that depends on the community alone.
 
 Of a unit of score on page q of I, over all later steps,
 
@@ -38,7 +38,7 @@ ERROR = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What happens to a unit of score on each page of a community."""
+    """The fate of a unit of score on each page of a community."""
 
     damping: float
     kept: Vector
@@ -47,7 +47,7 @@ class Fate:
 
 
 def fate(community: Subgraph, damping: float, error: float = ERROR) -> Fate:
-    """Computes what happens to a unit of score on each page of a community."""
+    """Computes the fate of a unit of score on each page of a community."""
     check_damping(damping)
     inside = community.inside
     first_sunk = community.dangling.astype(np.float64)

@@ -160,12 +160,12 @@ class Crawl:
 
     @property
     def hook_failures(self) -> int:
-        """The number of pages for which `on_page` raised; `centime page DIR URL` shows what it raised."""
+        """The number of pages for which `on_page` raised; `centime page DIR URL` shows the exception."""
         return self._engine.run_facts.hook_failures
 
     @property
     def index_trouble(self) -> str:
-        """What stopped the process that keeps the index (`index=True`), in words; "" if nothing did."""
+        """Why the process that keeps the index (`index=True`) stopped, in words; "" if it runs."""
         return self._indexer.trouble()
 
     def statistics(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class Crawl:
 
     def reader(self) -> Reader:
         """A reader of this crawl in its present state."""
-        if self._lock.acquire(blocking=False):  # a crawl that runs writes what it has after each turn
+        if self._lock.acquire(blocking=False):  # a running crawl flushes its journal after each turn
             try:
                 if not self._closed:
                     self._writer.shard.journal.flush()

@@ -96,7 +96,7 @@ class Reader:
         return float(owner.shard.ledger.importance(np.array([page]))[0])
 
     def interest(self, url: str) -> float | None:
-        """How well a page leads to what the crawl wants, as `centime rank --vector interest` has it; None if it wants
+        """How well a page leads to wanted pages, as computed by `centime rank --vector interest`; None if it wants
         no page in particular. UnknownPage if the crawl does not know the page.
         """
         owner = self._parts.owner(url)
@@ -115,15 +115,15 @@ class Reader:
         return Versions(owner_of(self.folder, url), url).facts()
 
     def history(self, url: str, node: int | str) -> list[dict[str, Any]]:
-        """What happened to a node of a page, named by its XID or a path, as `centime versions --node --json` writes it:
-        the versions in which it came, changed, moved and went, oldest first.
+        """The history of a node of a page, named by its XID or a path, as `centime versions --node --json` writes it:
+        the versions in which it was inserted, changed, moved or deleted, oldest first.
         """
         from centime.crawl.report.versions import Versions
 
         return Versions(owner_of(self.folder, url), url).history(str(node))
 
     def diff(self, url: str, old: int | str | None = None, new: int | str | None = None) -> dict[str, Any]:
-        """What changed between two stored versions of a page, named by number or time, as `centime diff --json` writes
+        """The changes between two stored versions of a page, named by number or time, as `centime diff --json` writes
         it; by default between the newest one and the one before.
         """
         from centime.crawl.report.versions import Versions

@@ -6,7 +6,7 @@ from centime.change.history import USUAL_SHARE, noise_odds
 from centime.change.rule import NO_TABLE, Rule, Table
 from centime.change.specimen import Specimen
 
-LEAST_AGAIN = 0.25  # share of the comparisons after one in which it came or went
+LEAST_AGAIN = 0.25  # share of the comparisons that follow one in which it appeared or disappeared
 NOTHING_KNOWN = (0, 0, USUAL_SHARE)
 
 
@@ -28,7 +28,7 @@ class Advice(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return noise_odds(history, self.evidence.get(key, NOTHING_KNOWN), steady=steady)
 
     def flickers(self, rule: Rule) -> bool:
-        """Whether what a rule hides comes and goes: a twin read has shown it, and no pages that it stays."""
+        """Whether the words that a rule hides come and go: a twin read has shown this, and no pages contradict it."""
         again, still, _ = self.evidence.get(rule.key, NOTHING_KNOWN)
         return rule.flickers and again >= LEAST_AGAIN * (again + still)
 

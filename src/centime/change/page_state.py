@@ -262,17 +262,18 @@ def state_of(
 
 
 def veiled_value(value: int) -> int:
-    """The value of a veiled entry that hides this."""
+    """The value of a veiled entry that hides words with this hash."""
     return value & _VALUE or 1
 
 
 def plain_value(value: int) -> int:
-    """The value of an entry of this one place."""
+    """The value of an entry of this place alone."""
     return value & _VALUE
 
 
 def merged_values(places: Column, values: Column) -> Column:
-    """What each of some places with these values adds to that of the merged places to which it belongs."""
+    """The amount that each of these places with these values adds to the value of the merged places to which it
+    belongs."""
     found: Column = _spread(places, values) & _VALUE
     return found
 
@@ -283,7 +284,7 @@ def merged_value(place: int, value: int) -> int:
 
 
 def is_sum(here: int, there: int, more: int) -> bool:
-    """Whether the values of merged places differ by what a place adds to one of them; -1 stands for no place."""
+    """Whether the values of merged places differ by the amount that a place adds to one of them; -1 means no place."""
     return more in (plain_value(max(here, 0) - max(there, 0)), plain_value(max(there, 0) - max(here, 0)))
 
 

@@ -40,7 +40,7 @@ from centime.change.rule import ANYWHERE, MASK, SET, WATCHED, WHOLE, Rule, Table
 from centime.model.words import Words
 from centime.parse.words import mixed
 
-FLICKER_ODDS = 3.0  # that what came or went is what a twin read has seen come or go, if it says the same
+FLICKER_ODDS = 3.0  # of a place that appears or disappears with the same words as in a twin read
 
 
 class Verdict(IntEnum):
@@ -112,7 +112,8 @@ class Page:
         return ordered_hash(rest), hidden
 
     def came(self, merged: int, shift: int, here: int, there: int) -> int:
-        """The place whose coming is all that differs in merged places; -1 if there is none, or several."""
+        """The place whose appearance alone explains the difference of merged places; -1 if there is none, or
+        several."""
         inside = np.flatnonzero(self.groups.places >> shift == merged)
         values = merged_values(self.groups.places[inside], self.groups.ordered[inside])
         places = self.groups.places[inside][values == plain_value(here - max(there, 0))]
@@ -237,18 +238,18 @@ def _unexplained(
 
 
 def _arrival(page: Page, place: int) -> Difference:
-    """The difference of a page that has got a place."""
+    """The difference of a page with a new place."""
     at = page.groups.index()[place]
     return Difference(place, plain_value(int(page.groups.ordered[at])), int(page.groups.counts[at]), lone=True)
 
 
 def _came_or_went(rule: Rule, here: int, there: int) -> bool:
-    """Whether a place came or went with the words with which a twin read has shown it to come and go."""
+    """Whether a place appeared or disappeared with the same words as in a twin read."""
     return min(here, there) < 0 and max(here, there) == plain_value(rule.left)
 
 
 def _of_merged(later: dict[int, list[Rule]], merged: int, shift: int, here: int, there: int) -> list[Rule]:
-    """The rules of a place whose coming or going is all that differs in merged places."""
+    """The rules of a place whose appearance or disappearance alone explains the difference of merged places."""
     return [
         rule
         for place, rules in later.items()

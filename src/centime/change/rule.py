@@ -42,7 +42,7 @@ class Rule(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     @property
     def flickers(self) -> bool:
-        """Whether a twin read has shown that all of the place comes and goes; `left` is its value then."""
+        """Whether a twin read has shown that the whole place comes and goes; then `left` is its value."""
         return self.kind == WHOLE and self.left != 0
 
     @property

@@ -86,7 +86,7 @@ class Coordinator:
         self._closing = self._hurried = False
         self._round = 0
         self._round_at = self._report_at = self._facts_at = 0.0
-        self._has_last_facts = False  # the partitions were asked for facts after their last page
+        self._has_last_facts = False  # the facts of the partitions after their last page were requested
         self._quiet: tuple[int, int] | None = None  # closed and applied batches of a round in which nothing was left
         self._visits_before = [0] * self._count  # of processes that have died
         self._visits_at_first: dict[int, int] = {}  # of a partition, before this run
@@ -329,7 +329,7 @@ class Coordinator:
         return min(max(least, cost / FACTS_SHARE), most)
 
     def _ask(self, member: Member, *, report: bool, facts: bool) -> None:
-        """Asks a partition how it stands in this round."""
+        """Asks a partition for its state in this round."""
         before = member.standing
         member.order(
             Round(

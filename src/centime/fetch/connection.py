@@ -108,8 +108,8 @@ class Connection(asyncio.Protocol):
         self.keep = False  # whether the connection can serve another request once the answer is complete
         self.error: Exception | None = None
         self._has_head = False  # the head of the final answer is there
-        self._head_bytes = bytearray()  # what has come of it
-        self._rejected: Exception | None = None  # why llhttp does not take the head as it is
+        self._head_bytes = bytearray()  # the bytes of it so far
+        self._rejected: Exception | None = None  # why llhttp rejects the head
         self._interim = False
         self._framed = False
         self._chunked = False
@@ -275,7 +275,7 @@ class Connection(asyncio.Protocol):
         return parser
 
     def _feed(self, data: bytes) -> None:
-        """Reads a segment; a head that is rejected is read as it should have been once all of it is there."""
+        """Reads a segment; a rejected head is repaired and read again once all of it is there."""
         before = len(self._head_bytes)
         if not self._has_head:
             self._head_bytes += data
@@ -293,7 +293,7 @@ class Connection(asyncio.Protocol):
             self.error = self._parse(head) or self.error
 
     def _parse(self, data: bytes) -> Exception | None:
-        """What llhttp rejects of these bytes, unless the answer is complete or something else is wrong with it."""
+        """The error of llhttp for these bytes; none if the answer is complete, or wrong in another way."""
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:

@@ -21,7 +21,7 @@ _KNOWN = (b"1.0", b"1.1")
 
 
 def may_begin(data: bytes | bytearray) -> bool:
-    """Whether an answer may begin like this."""
+    """Whether an answer may begin with these bytes."""
     data = data.lstrip(b"\r\n")
     return data[:5] == b"HTTP/"[: len(data)]
 
@@ -53,7 +53,7 @@ def _status_line(first: bytes, status: "re.Match[bytes] | None") -> bytes:
 
 
 def _headers(lines: list[bytes]) -> list[bytes]:
-    """The lines that are headers; of the lengths, those that count."""
+    """The lines that are headers, with only the lengths that count."""
     headers = [(found[1].lower(), found[2].strip(), line) for line in lines if (found := _HEADER.fullmatch(line))]
     coding = b",".join(value for name, value, _ in headers if name == b"transfer-encoding")
     lengths = [value for name, value, _ in headers if name == b"content-length"]

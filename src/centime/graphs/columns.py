@@ -40,7 +40,7 @@ def kind_of_ends(where: str, columns: Sequence[str], schema: pa.Schema) -> str:
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The values of a column; what stands for them if it is a dictionary of numbers, or of runs, unpacked."""
+    """The values of a column; a dictionary of numbers, or runs, are unpacked."""
     if pa.types.is_run_end_encoded(column.type):
         return pc.run_end_decode(column)
     encoded = pa.types.is_dictionary(column.type) and kind_of(column.type) != "text"

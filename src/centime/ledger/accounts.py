@@ -106,7 +106,7 @@ class Accounts:
 
     @property
     def level(self) -> int:
-        """L: what the virtual page has given per unit of focus weight."""
+        """L: the money that the virtual page has given per unit of focus weight."""
         return self.total(LEVEL) or self.total(VIRTUAL) // max(1, self.total(EMPHASIS))
 
     @property
@@ -159,7 +159,7 @@ class Accounts:
             self.share_out()
 
     def share_out(self) -> None:
-        """Computes what the virtual page has given to a page of each focus class so far."""
+        """Computes the money that the virtual page has given to a page of each focus class so far."""
         self.books.shares[:] = self.level * self.books.emphasis
 
     def paid(self, pages: npt.ArrayLike | None) -> npt.NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """How cash moves in OPIC: in whole units, so that nothing is lost to rounding.
 
-In the paper's symbols, with damping d, and `level` for what the virtual page has given so far to a page of each kind:
+In the paper's symbols, with damping d, and `level` for the money that the virtual page has given so far to a page of
+each kind:
 
     C_i = stored_i + level[kind_i]                           the cash of page i
     reading i:  H_i += C_i,  G += C_i                        (see `whole_history` and `measures`)

@@ -1,6 +1,7 @@
 """The exact ledger: importance on-line, always for the links known now, with a certified error.
 
-Every page has what it has paid (H) and what it has received along links; `payment` has the rules. With s the mean of H,
+Every page has two sums: the money it has paid (H) and the money it has received along links; `payment` has the rules.
+With s the mean of H,
 
     x_i = (H_i + r_i) / s                                 the importance of page i; the x add up to the number of pages
     |x - x*|_1  <=  d / (1 - d) * |r|_1 / s               x*: the exact PageRank of the graph known now

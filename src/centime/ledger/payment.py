@@ -8,8 +8,8 @@ the row of i:
     V   = sum of H - sum of f                                 what did not go along links
     r_i = f_i + L e_i - H_i                                   what page i owes (signed)
 
-L is the level: what the virtual page has given per unit of focus weight. In the ledger of a whole crawl it floats,
-L = V // E; in that of one partition of a cluster it is a constant (`partial`).
+L is the level: the money that the virtual page has given per unit of focus weight. In the ledger of a whole crawl it
+floats, L = V // E; in that of one partition of a cluster it is a constant (`partial`).
 
 - Conservation: sum of r = L E - V, the negative of what is left in the virtual page's purse. All are integers, so this
   always holds, to the last unit.
@@ -66,7 +66,8 @@ class Books(NamedTuple):
 
 @bare_inlined
 def refresh_shares(books: Books) -> None:
-    """Computes what the virtual page has given to a page of each focus class so far, unless that is a constant."""
+    """Computes the money that the virtual page has given to a page of each focus class so far, unless that is a
+    constant."""
     if books.totals[LEVEL] > 0:
         return
     level = books.totals[VIRTUAL] // max(1, books.totals[EMPHASIS])

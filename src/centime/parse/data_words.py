@@ -1,4 +1,4 @@
-"""The words of a script that is JSON: data for programs, which may say what no other part of the page says.
+"""The words of a script that is JSON: data for programs, which may have content that no other part of the page has.
 
 The words of a value stand on the place of its key, below the script, wherever the object is: so a counter, a token or
 the number of a build is learned as a part of its own, and the order of keys does not matter. A key is a word too, and
@@ -45,7 +45,7 @@ def data_words(
 
 @bare_part
 def _string_end(data: Bytes, at: Whole, end: Whole) -> Whole:
-    """The place of the quote that ends a string, or the end of all."""
+    """The place of the quote that ends a string, or the end of the text."""
     while at < end and data[at] != _QUOTE:
         at += 2 if data[at] == _BACKSLASH else 1
     return min(at, end)

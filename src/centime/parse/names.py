@@ -65,7 +65,7 @@ _ROLES = {
     ROOT: "html body head",
     # A step of that path which has a name of its own.
     LANDMARK: "nav main article section aside header footer form table figure",
-    # Says that its text no longer holds.
+    # Marks its text as no longer valid.
     STRUCK: "del s strike",
 }  # fmt: skip
 

@@ -341,7 +341,7 @@ def _is_shown(data: Bytes, scratch: Scratch) -> bool | np.bool_:
 
 @bare_part
 def _is_data(data: Bytes, scratch: Scratch) -> bool | np.bool_:
-    """Whether a script is JSON by its type, whatever that calls the kind of JSON."""
+    """Whether a script is JSON by its type, for any kind of JSON."""
     found = False
     for at in range(scratch[FIRST], scratch[FIRST + 1] - 3):
         found |= code_between(data, at, at + 4) == _JSON

@@ -85,7 +85,7 @@ def _read(body: bytes, parser: Any) -> tuple[Any, Any]:
 
 
 def _forget_identifiers(about: Any) -> None:
-    """Makes libxml2 write a tree as what it is: by the identifiers of XHTML it would add attributes and a `meta`. What
+    """Makes libxml2 write a tree unchanged: by the identifiers of XHTML it would add attributes and a `meta`. What
     the document type declares stays, because references to entities lead to it.
     """
     if about.public_id or about.system_url:

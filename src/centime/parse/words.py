@@ -258,7 +258,7 @@ def value_words(
 
 @bare_part
 def flag_word(code: Whole, begin: Whole, before: Whole, segment: Whole, columns: Columns, scratch: Scratch) -> None:
-    """Adds an attribute that says something by being there, among the words of text, which tell where it is."""
+    """Adds an attribute whose presence has a meaning to the words of the text, which show its place."""
     word = _finished(code)
     _add(place_of(before, segment), scratch[BLOCK], word, begin, columns, scratch)
     scratch[TEXT_HASH] = mixed(scratch[TEXT_HASH], word)

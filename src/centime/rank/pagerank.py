@@ -2,7 +2,7 @@
 
     x = d W x + (V/N) e        W: column j is the row of page j, its weights adding up to 1;
                                e: the personalisation, adding up to N;
-                               V: what is not paid along links: 1-d of each page, and all of a dangling page
+                               V: the money not paid along links: 1-d of each page, and all of a dangling page
 
 The same vector has three scales ("Inside PageRank", Section 2): `mean` adds up to N; `sum` adds up to 1 (Eq. 4 and 13);
 `plain` is Eq. 2 itself, x = dWx + (1-d) e, where the money of dangling pages is lost (their dummy node keeps it,
@@ -16,7 +16,7 @@ Methods: `push` is the fastest; `sliced` is for graphs whose vectors are larger 
 them); `jacobi` and `gauss-seidel` are the textbook methods and can also stop by change or by a stable top.
 
 `auto` makes no more than MOST_ITERATIONS sweeps, and neither do `sliced` and the textbook methods; the certified error
-then states what was reached.
+then states the error that was reached.
 """
 
 import time

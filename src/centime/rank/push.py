@@ -157,7 +157,7 @@ class Pushing:
         self._left = 0.0  # what the last sweep left of the debts
         self.total = sum(total for _, total in begun)  # about the sum of y
         self._slack = 0.0  # the largest change of it by rounding
-        self._lifted = 0.0  # what the last change of b has given to pages without links, which is among their debts
+        self._lifted = 0.0  # the part of the debts of pages without links that the last change of b has added
         self._held = (base if start is None else base + 2.0) * pages  # at least the sum of all |r|
         self.drift = 0.0  # the rounding of all debts, at most
         self._drift(2 * graph.links)
@@ -208,7 +208,7 @@ class Pushing:
         return aim < self.debt and log(aim / self.debt) / log(self._left) > WORTH_ORDERING
 
     def settle(self) -> None:
-        """Adds to y what a new b has given to pages without links; the next sweep would do it otherwise."""
+        """Adds to y the debts that a new b gave to pages without links; otherwise the next sweep would do it."""
         self.crew.do(lambda part: settle(self._dangling[part], self.paid, self.debts[part]))
         self._lifted = 0.0
 

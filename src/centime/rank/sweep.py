@@ -156,7 +156,7 @@ def begin(
                 else:
                     for link in range(np.uintp(1), stop - start + np.uintp(1)):
                         debt[np.uintp(targets[stop - link])] += amount
-                if debt[page] != 0.0:  # links to itself are not looked for, which costs as much as the payments
+                if debt[page] != 0.0:  # links to itself are not searched: that costs as much as the payments
                     loops += np.int64(debt[page] / amount + 0.5)
             solved = owes
             if loops > 0:

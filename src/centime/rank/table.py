@@ -60,7 +60,7 @@ def _writer(path: Path, suffix: str, schema: pa.Schema) -> Any:
 
 
 def _labels(names: PageNames | None, base: int, first: int, end: int) -> pa.Array:
-    """What users call the pages from `first` to `end - 1`."""
+    """The labels of the pages from `first` to `end - 1`."""
     if names is None:
         return pa.array(np.arange(base + first, base + end))
     offsets = names.offsets[first : end + 1]

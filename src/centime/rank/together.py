@@ -146,7 +146,8 @@ def _one_by_one(
 
 
 def _shares(graph: Graph, damping: float, forward: int, count: int) -> tuple[Table, Weights, Weights]:
-    """What a page pays along a link of weight 1 in each vector, and the weights of the links forward and backward."""
+    """The payment of a page along a link of weight 1 in each vector, and the weights of the links forward and
+    backward."""
     shares = np.full((graph.pages, count), damping)
     if graph.weights is None:
         shares[:, :forward] /= np.maximum(graph.out_degree, 1)[:, None]

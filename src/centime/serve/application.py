@@ -1,4 +1,4 @@
-"""The application: which address leads to which answer, and what every request must pass first.
+"""The application: which address leads to which answer, and the checks that every request must pass first.
 
     /                                   the crawls that are served
     /c/NAME/RESOURCE[.json|.csv]        a resource of a crawl (`resource.py`)

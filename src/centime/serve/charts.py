@@ -83,7 +83,7 @@ BAND_WIDTH, BAND_HEIGHT, BLOCK, GAP = 640, 360, 12, 10
 
 
 def bands(flows: Sequence[tuple[str, str, float]], title: str) -> str:
-    """A Sankey diagram: what each name on the left gives to each on the right, as bands of that width."""
+    """A Sankey diagram: the amount that each name on the left gives to each on the right, as bands of that width."""
     flows = [flow for flow in flows if flow[2] > 0.0]
     if not flows:
         return f'<p class="empty">{escape(title)}: nothing flows.</p>'

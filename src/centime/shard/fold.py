@@ -2,8 +2,8 @@
 
     state = fold(fold(fold(empty, frame 0), frame 1), ...)      the same frames give the same state, bit for bit
 
-Folding decodes frames and never validates them: what was once accepted stays accepted by all later versions. Only a
-grant is compared with its replay: if the replay grants other pages, the state does not belong to the journal, and
+Folding decodes frames and never validates them: frames that were once accepted stay valid for all later versions. Only
+a grant is compared with its replay: if the replay grants other pages, the state does not belong to the journal, and
 `JournalMismatch` is raised. Grants of a version with other rules for choosing pages (`RULES`) are applied as they are
 recorded.
 """

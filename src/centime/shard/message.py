@@ -48,8 +48,8 @@ class Lease(msgspec.Struct, array_like=True, frozen=True, gc=False):
     hops: int = 0  # redirects in a row that led to this page
     nesting: int = 0  # of a requisite: 1 if a page needs it, 2 if a requisite of a page does, and so on; 0 for a page
     signature: int = 0  # of the stored copy
-    state: bytes = b""  # what the stored copy is compared by
-    advice: Advice = NO_ADVICE  # what the host's pages are compared by
+    state: bytes = b""  # the state with which the page is compared
+    advice: Advice = NO_ADVICE  # the rules by which the host's pages are compared
     doubt: bool = False  # an answer that the page is unchanged (304) is checked by another request
     noarchive: bool = False  # the page asked not to be archived
     skips_hook: bool = False  # `on_page` is not called, because it ended fetchers for this page
@@ -91,7 +91,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     index_of: int = 0  # fingerprint of the folder whose index page this may be; 0 if none
     fresh_for: float = 0.0  # seconds for which the page is fresh by the server's cache header
     claims: bytes = b""  # CLAIM entries: claims of a sitemap or feed about the pages that it lists
-    watched: tuple[Watched, ...] = ()  # what the conditions of subscriptions found
+    watched: tuple[Watched, ...] = ()  # the results of the conditions of subscriptions
     held: float = 0.0  # seconds for which the host kept the fetcher waiting, from connecting to the last byte
     role: Role = PLAIN  # of the pages linked to: those of a sitemap index are sitemaps
     is_sitemap: bool = False  # the page was read as a sitemap
@@ -107,7 +107,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True, gc=False, kw_only=True
     refused_for: bytes = b""  # their reasons, a byte each (discover/refusal.py), TEXT_FOLLOWS if their text follows
     refused_texts: bytes = b""  # a line each
     seen: Seen | None = None  # how the content compares with the stored copy; None if it was not compared
-    doubted: int = 0  # what the check of a 304 showed: NOT_DOUBTED, TRUE or LIE
+    doubted: int = 0  # the result of the check of a 304: NOT_DOUBTED, TRUE or LIE
     elsewhere: tuple[tuple[str, float], ...] = ()  # other hosts that were contacted on the way, each with the last time
     sample: bytes = b""  # of the text (parse/text_sample.py), if the URL has a suspicious shape
     target: str = ""  # where the page moved to permanently

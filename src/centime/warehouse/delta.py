@@ -1,4 +1,4 @@
-"""Completed deltas: what was inserted, deleted, moved and updated, with identifiers of nodes that persist (XIDs).
+"""Completed deltas: inserted, deleted, moved and updated nodes, with persistent identifiers (XIDs).
 
 A delta is a set of operations, not a program. Positions of deleted nodes are those in the old version, positions of
 inserted nodes are those in the new one. It has the old and the new values, so the inverse only swaps them:

@@ -20,7 +20,7 @@ class Slice(msgspec.Struct, array_like=True, frozen=True, kw_only=True, tag="sli
     offsets: bytes  # of the links to each own page
     sources: bytes  # local numbers
     weights: bytes
-    shares: bytes  # what each local page pays along a link of weight 1
+    shares: bytes  # the payment of each local page along a link of weight 1
     ghosts: list[int]  # where the pages of each worker begin in the local numbers, and their end
     needed: list[bytes]  # own pages whose values each worker needs, in its order
     values: bytes = b""  # of its own pages, if another process has ranked them before
@@ -77,13 +77,13 @@ class Certify(msgspec.Struct, array_like=True, frozen=True, tag="certify"):
 
 
 class Carried(msgspec.Struct, array_like=True, frozen=True, tag="carried"):
-    """What links bring to the slice."""
+    """The values that links bring to the slice."""
 
     carried: float
 
 
 class Finish(msgspec.Struct, array_like=True, frozen=True, tag="finish"):
-    """What the virtual page brings to each page."""
+    """The value that the virtual page brings to each page."""
 
     left: float
 

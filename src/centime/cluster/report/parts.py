@@ -343,7 +343,7 @@ class AllSearches:
 
 
 class Found:
-    """What a search has found."""
+    """The results of a search."""
 
     def __init__(self, pages: "list[FoundPage]", matches: int, changed_since: int) -> None:
         self.pages = pages

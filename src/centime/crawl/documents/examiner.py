@@ -25,7 +25,7 @@ class Examiner:
         self._child: ChildProcess | None = None
 
     def examine(self, task: Task) -> Examined:
-        """What is found in a document, or that it was given up."""
+        """The results for a document, or that it was given up."""
         patience = self._seconds
         if self._child is None:
             self._child = ChildProcess(self._module, str(self._folder.absolute()).encode())
@@ -43,7 +43,7 @@ class Examiner:
         return Examined(task.url, State.GIVEN_UP, trouble)
 
     def examine_many(self, tasks: Sequence[Task]) -> list[Examined]:
-        """What is found in each of several documents, in their order: quicker, because they are sent without waiting
+        """The results for several documents, in their order: quicker, because they are sent without waiting
         for each result."""
         found: list[Examined] = []
         while len(found) < len(tasks):

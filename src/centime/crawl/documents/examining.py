@@ -59,7 +59,7 @@ class Task(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Examined(msgspec.Struct, array_like=True, frozen=True):
-    """What was found."""
+    """The results for a document."""
 
     url: str
     state: str = ""
@@ -87,7 +87,7 @@ class Examining:
         self._scanner = TermScanner()
 
     async def examine(self, task: Task, writer: asyncio.StreamWriter) -> None:
-        """Examines a document, and sends what was found."""
+        """Examines a document, and sends the results."""
         try:
             found = self.examined(task)
         except (CentimeError, OSError, MemoryError, etree.LxmlError, ValueError) as error:
@@ -96,7 +96,7 @@ class Examining:
         writer.write(LENGTH.pack(len(message)) + message)
 
     def examined(self, task: Task) -> Examined:
-        """What is found in a document."""
+        """The results for a document."""
         if task.body is not None:
             return self._with_terms(task, task.body)
         body, content_type = self._read(self._stored(task))

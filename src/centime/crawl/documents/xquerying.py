@@ -59,7 +59,7 @@ class XQuerying:
         self._evaluated("1", etree.Element("a"))  # loads what it needs
 
     async def examine(self, task: Task, writer: asyncio.StreamWriter) -> None:
-        """Evaluates a query in a document, and sends what was found."""
+        """Evaluates a query in a document, and sends the results."""
         used = int(time.process_time()) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (used + CPU_SECONDS, resource.RLIM_INFINITY))
         try:
@@ -70,7 +70,7 @@ class XQuerying:
         writer.write(LENGTH.pack(len(answer)) + answer)
 
     def examined(self, task: Task) -> Examined:
-        """What a query finds in a document."""
+        """The results of a query in a document."""
         body = task.body or b""
         kind = kind_of(body, task.content_type)
         if task.kinds and kind not in task.kinds:
@@ -112,7 +112,7 @@ class XQuerying:
 
 
 def _troubled(task: Task, message: str) -> Examined:
-    """What could not be evaluated. A document that does not declare a prefix has no such elements."""
+    """The answer for an error. A document that does not declare a prefix has no such elements."""
     if UNKNOWN_PREFIX in message:
         return Examined(task.url)
     is_static = "Static error" in message or " XPST" in message or " XQST" in message

@@ -62,7 +62,7 @@ class Assembled(Generic[State]):
 
 
 def object_state(shard: ShardState) -> Arrays:
-    """What a snapshot has of a shard's Python objects, packed: hosts, requests, counts of shapes and refused URLs.
+    """A shard's Python objects for a snapshot, packed: hosts, requests, counts of shapes and refused URLs.
 
     Pack them before a fork: a child that looks at an object changes its count of references, so all memory that holds
     objects would be copied.

@@ -75,7 +75,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Run:
-    """What one run of the crawl has done so far."""
+    """The figures of one run so far."""
 
     started: float
     visits: int = 0
@@ -85,7 +85,7 @@ class Run:
     hook_failures: int = 0  # pages for which `on_page` raised
     ending: str = ""
     nothing_left: str = ""  # why a partition has no page to fetch, while others may still send it some
-    notes: list[str] = field(default_factory=list)  # what a person should know about visits
+    notes: list[str] = field(default_factory=list)  # notes for people about visits
     recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, visits, bytes
 
     def pace(self, now: float) -> tuple[float, float]:

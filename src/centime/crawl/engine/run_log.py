@@ -1,4 +1,5 @@
-"""What a run of a crawl logs (`processes/log.py` writes it): its beginning and end, figures, orders, troubles, visits.
+"""The log events of a run of a crawl (`processes/log.py` writes them): its beginning and end, figures, orders,
+troubles, visits.
 
 | level | events |
 |---|---|

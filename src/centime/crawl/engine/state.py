@@ -32,7 +32,7 @@ class CrawlState:
         return self.shard.settings
 
     def statistics(self, now: float) -> dict[str, Any]:
-        """What the crawl has and has done, for people and programs."""
+        """The figures of the crawl, for people and programs."""
         shard = self.shard
         fresh, _ = shard.refreshing.fresh(now, shard.pages.count, shard.ledger.importance, shard.pages.were_read)
         counts = {outcome: shard.outcomes[outcome] for outcome in Outcome if shard.outcomes[outcome]}

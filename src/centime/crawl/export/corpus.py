@@ -51,7 +51,7 @@ class CorpusRow:
     language: str | None
     kind: str
     content_type: str | None  # as the server declares it
-    canonical: str | None  # what the page names as its own URL
+    canonical: str | None  # the URL that the page names as its own
     importance: float
     changed: str | None  # when this version was first seen
     seen: str | None  # when it was last seen

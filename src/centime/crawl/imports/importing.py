@@ -37,7 +37,7 @@ from centime.shard.people.command import publications
 
 BATCH = 256  # visits of a frame, at most
 BATCH_BYTES = 1 << 20
-BATCH_RECORDS = 20_000  # what a frame may step over
+BATCH_RECORDS = 20_000  # the most records that a frame may step over
 MOST_TROUBLES = 20  # that are reported; the others are only counted
 LISTED = 10_000  # pages of sitemaps that are published at once
 
@@ -46,7 +46,7 @@ Step = Callable[[float, str], None]
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import has done so far."""
+    """The figures of an import so far."""
 
     files: int = 0
     records: int = 0  # that say something of a page

@@ -134,8 +134,8 @@ def _repair(path: Path) -> Repaired:
 
 
 def _about(path: Path, report: Repaired) -> About:
-    """What the folder says of itself; if both of its descriptions are lost, or of another crawl, what follows from the
-    journal and a snapshot.
+    """The description of the folder; if both copies are lost, or of another crawl, one that follows from the journal
+    and a snapshot.
     """
     with suppress(DamagedFile):
         about = read_about(path)

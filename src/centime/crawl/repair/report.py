@@ -1,11 +1,11 @@
-"""What a repair found, restored and lost, in sentences and numbers."""
+"""The results of a repair: problems, restored and lost parts, in sentences and numbers."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
 class Repaired:
-    """What a repair did, or with `--dry-run` would do."""
+    """The results of a repair, or with `--dry-run` of a rehearsal."""
 
     restored: list[str] = field(default_factory=list)  # parts that were restored exactly
     lost: list[str] = field(default_factory=list)  # parts that cannot be proven any more

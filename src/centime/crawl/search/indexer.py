@@ -30,7 +30,7 @@ class Indexer:
             self.process = Companion(MODULE, str(folder))
 
     def trouble(self) -> str:
-        """What stopped it, in words; empty if nothing did."""
+        """Why it stopped, in words; empty if it did not."""
         if self.process is not None and not self.process.is_running:
             self._end("the process that keeps the index has ended")
         return self._trouble

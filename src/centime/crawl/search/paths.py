@@ -44,7 +44,7 @@ def path_index(opened: CrawlState) -> PathIndex:
 
 @dataclass
 class PathUpdate:
-    """What an update did."""
+    """The figures of an update."""
 
     documents: int = 0  # in the index now
     read: int = 0

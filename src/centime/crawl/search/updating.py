@@ -32,7 +32,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass
 class Update:
-    """What an update did."""
+    """The figures of an update."""
 
     pages: int = 0  # in the index now
     added: int = 0

@@ -16,7 +16,7 @@ from centime.rank.scores import Vector
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the sites that are kept may cost together; None for no bound."""
+    """The largest cost of all sites that are kept together; None for no bound."""
 
     pages: int | None = None
     bytes: int | None = None

@@ -1,8 +1,8 @@
 """The solver over slices: it streams links from disk or memory, holds the sums of one slice per thread, and iterates by
 Gauss-Seidel between slices.
 
-It solves y = dWy + b e, like `push`. For each page j it stores v_j = d y_j / k_j, what the page pays along
-a link (0 if it dangles):
+It solves y = dWy + b e, like `push`. For each page j it stores v_j = d y_j / k_j, its payment along a link (0 if it
+dangles):
 
     y_i = (sum over links j->i, j != i, of v_j  +  b e_i) / (1 - d own_i / k_i)
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 
 class Verdict(IntEnum):
-    """What a visit shows about the changes of a page."""
+    """The evidence of a visit about the changes of a page."""
 
     FIRST = 0
     QUIET = 1

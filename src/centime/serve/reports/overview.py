@@ -40,7 +40,7 @@ class OverviewWanted(Parameters, frozen=True, kw_only=True):
 
 
 def overview(glance: Glance, wanted: OverviewWanted) -> Report:
-    """The figures of the crawl, their past and what is wrong."""
+    """The figures of the crawl, their past and present problems."""
     path, settings = glance.path, glance.settings
     readers = glance.parts.readers
     statistics = dict(glance.statistics)

@@ -19,7 +19,7 @@ MOST_TEXT = 65_536  # characters of a condition's result in a notice
 
 
 class Change(StrEnum):
-    """What happened to a page."""
+    """The kind of change of a page."""
 
     NEW = "new"  # read for the first time
     CHANGED = "changed"  # the content differs

@@ -1,4 +1,4 @@
-"""Closes batches for other partitions and applies theirs: what the frames `Flushed` and `Received` do.
+"""Closes batches for other partitions and applies theirs: the effects of the frames `Flushed` and `Received`.
 
 A page that another partition names becomes known as if a link had led to it. If the crawl refuses it (limits of its
 host, the bound on pages), it becomes known nevertheless, in the class OUTSIDE of the ledger, because money for it
