@@ -147,7 +147,7 @@ def _inner_links(shape: str, members: Pages, promoted: Pages, random: np.random.
 
 
 def _outer_links(shape: str, members: Pages, camouflage: int, graph: Graph, random: np.random.Generator) -> Links:
-    """The links between a community and pages of the graph that are no targets."""
+    """The links between a community and pages of the graph that are not targets."""
     each = {"hidden": 1, "mixed": 2, "camouflaged": camouflage}.get(shape, 0)
     links = [(np.repeat(members, each), random.integers(0, graph.pages, size=each * len(members)))]
     if shape == "popular":

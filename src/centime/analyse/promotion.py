@@ -110,7 +110,7 @@ def promotions(walk: Transition, scores: Vector, damping: float) -> list[Promoti
 
 
 def _promotes(found: Support, score: float, least: float, damping: float) -> bool:
-    """Whether the supporters of a target promote it, and are no site that readers come to and walk through."""
+    """Whether the supporters of a target promote it, and are not a site that readers visit."""
     much = found.given >= MUCH_GIVEN / LEAST_GIVEN * least
     share = LEAST_SHARE_OF_MUCH if much else LEAST_SHARE
     return (

@@ -127,7 +127,7 @@ def _without_matches(text: bytes, ignore: list[Rule]) -> bytes:
 
 def _without_text(document: Document, body: bytes, ignore: list[Rule]) -> Document:
     """A document without elements, with the signature of what regular expressions leave of its text, or of its bytes
-    if they are no text.
+    if they are not text.
     """
     if not any(rule.regex for rule in ignore):
         return document

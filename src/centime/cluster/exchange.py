@@ -3,7 +3,7 @@ here: messages come in and go out, and time is an argument.
 
     1. A batch or an acknowledgement leaves only when its frame is durable: synced here and stored by the replica.
     2. A receiver applies only the batch after its last one, if it follows the batches before it (chain).
-    3. It answers with the number up to which it has applied batches durably. Acknowledgements are no frames.
+    3. It answers with the number up to which it has applied batches durably. Acknowledgements are not frames.
     4. A sender repeats its batches from the lowest one that is not acknowledged.
 
 So the content of a number never changes (1), money and number change in one frame (2), and a batch that a sender has

@@ -114,7 +114,7 @@ class Partition:
         """How many more pages may be leased."""
         return float("inf") if self._pages == ANY else self._pages - used
 
-    def asked(self, fetcher: int, addresses: dict[str, float]) -> None:
+    def request_addresses(self, fetcher: int, addresses: dict[str, float]) -> None:
         """Requests addresses from the coordinator."""
         self._say(AddressesWanted(fetcher, addresses))
 

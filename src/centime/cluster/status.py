@@ -2,7 +2,7 @@
 
     DIR/status.json     the last status; the run that wrote it may be over
 
-It is no part of the state: what partitions know and owe is read from their own folders.
+It is not part of the state: what partitions know and owe is read from their own folders.
 """
 
 from contextlib import suppress

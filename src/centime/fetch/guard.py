@@ -62,7 +62,7 @@ class Guard:
         self.allows = lru_cache(maxsize=65_536)(self._judge)
 
     def _judge(self, address: str) -> bool:
-        """Whether the address is allowed; text that is no address is not."""
+        """Whether the address is allowed; text that is not an address is refused."""
         try:
             known = ipaddress.ip_address(address)
         except ValueError:

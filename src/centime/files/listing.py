@@ -37,7 +37,7 @@ def list_files(folder: Path, pattern: str = "*") -> list[Path]:
 
 
 def list_others(folder: Path, *patterns: str) -> list[Path]:
-    """The paths in a folder whose names match one of the patterns and that are no plain files, links among them: paths
+    """The paths in a folder whose names match one of the patterns and that are not plain files, such as links: paths
     are made only of these, because a folder with snapshots has hundreds of files.
     """
     return [folder / entry.name for entry in _entries(folder, *patterns) if not entry.is_file(follow_symlinks=False)]

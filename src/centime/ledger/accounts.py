@@ -47,7 +47,7 @@ MEAN_BITS = 42  # a mean H of 2^42 units is fine enough
 LEAST_MEAN_BITS = 30  # below a mean H of 2^30 units the money is revalued up
 BATCH = 16384
 PROXY = 1 << 30  # the number of proxy 0 in a row; pages have smaller numbers
-NEVER_FILED = 255  # above every bucket: a proxy is no page that a queue could offer
+NEVER_FILED = 255  # above every bucket: a proxy is not a page that a queue could offer
 
 
 class Sums(NamedTuple):

@@ -5,7 +5,7 @@
                                       what batches have sent to it so far
 
 Without debts and money in flight, H = L (I - dW)^-1 e, which is proportional to PageRank, and V = L E follows: the
-virtual page only sets the scale, so it is no shared state and nothing about it is exchanged. Every payment lowers
+virtual page only sets the scale, so it is not shared state and nothing about it is exchanged. Every payment lowers
 sum|rho| + sum|u| + |in flight| by at least (1 - d)|rho_i|, in any order and with any delays.
 
 - A proxy is an account: a row names it by PROXY + its number. It is not a page, and has no row and no focus weight. Its

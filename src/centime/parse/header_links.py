@@ -76,7 +76,7 @@ def _links(value: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(url: str, href: str) -> str:
-    """An absolute URL, empty if it is none."""
+    """An absolute URL, empty if unparsable."""
     try:
         return ada_url.join_url(url, href) if href else ""
     except ValueError:

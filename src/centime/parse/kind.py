@@ -76,12 +76,12 @@ def kind_of(body: bytes, content_type: str = "") -> PageKind:
 
 
 def is_binary(body: bytes, content_type: str = "") -> bool:
-    """Whether a body that is no page is a file without text of its own: a PDF, an image, an archive."""
+    """Whether a body that is not a page is a file without text of its own: a PDF, an image, an archive."""
     return _BINARY.match(_beginning(body)) is not None or is_pdf(body, content_type)
 
 
 def is_pdf(body: bytes, content_type: str = "") -> bool:
-    """Whether a body that is no page is a PDF: it begins like one, is declared as one, or has a vague type and the
+    """Whether a body that is not a page is a PDF: it begins like one, is declared as one, or has a vague type and the
     header of a PDF among its first bytes. A body declared as plain text may be about PDFs.
     """
     declared = media_type_of(content_type).name

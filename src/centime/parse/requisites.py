@@ -119,7 +119,7 @@ def requisites_of_script(text: str) -> tuple[str, ...]:
 
 
 def icons_of_manifest(body: bytes) -> tuple[str, ...]:
-    """The icons of a web application manifest, as written; none if it is no such manifest."""
+    """The icons of a web application manifest, as written; none if it is not such a manifest."""
     try:
         found = msgspec.json.decode(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

@@ -271,7 +271,7 @@ class Pushing:
     def _drift_of_values(self) -> None:
         """Adds the rounding of y itself, after payments or a new b: one unit of each y, which the equation has twice.
 
-        No y is below 0 but by rounding, as long as no page pays more than it owes and b is balanced: a page that has
+        No y is below 0 except by rounding, as long as no page pays more than it owes and b is balanced: a page that has
         paid has the money that others pay it. So their sum is that of absolute values.
         """
         size = UNIT * 4 * (abs(self.total) + self._slack)

@@ -2,7 +2,7 @@
 
 A word is a run of letters and digits, in lower case and without accents: `Größe` is found as `grosse` and `GRÖSSE`,
 `Αθήνα` as `αθηνα`, `Ёлка` as `елка`. Vowel signs of Hebrew and Arabic, soft hyphens and characters without width are
-left out. Letters of their own stay: `й` is not `и`, and vowels of Indic scripts are no accents.
+left out. Letters of their own stay: `й` is not `и`, and vowels of Indic scripts are not accents.
 Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai ...) have a word for each character. A query
 in such a script is a phrase of characters: it finds a word of any length exactly, without a dictionary.
 

@@ -217,7 +217,7 @@ class ServedCrawl:
 
 def in_folder(path: Path, work: Callable[Given, Value], *given: Given.args, **named: Given.kwargs) -> Value:
     """The value of `work` in the folder of a crawl; a folder that is away or may not be read is a FolderGone, which is
-    no wrong usage.
+    not a wrong usage.
     """
     try:
         check_any_folder(path)
@@ -230,7 +230,7 @@ def in_folder(path: Path, work: Callable[Given, Value], *given: Given.args, **na
 
 
 def _named(path: Path, trouble: CentimeError | OSError, *, reads: bool = True) -> CentimeError:
-    """Why a crawl cannot be read, or not be written, as an error that is no wrong usage."""
+    """Why a crawl cannot be read, or not be written, as an error that is not a wrong usage."""
     if isinstance(trouble, BadInput):
         return FolderGone(str(trouble))
     if isinstance(trouble, CentimeError):

@@ -5,7 +5,7 @@ minutes, two months in hours, four years in days.
 
 The place of a row follows from its time alone: step number t // span, modulo the number of rows. So a row is written
 without reading any, and a new run continues where the last one ended. A row carries a check: rows that were torn by a
-kill or never written do not count. The file is no part of the state: a crawl whose file is missing or damaged begins a
+kill or never written do not count. The file is not part of the state: a crawl whose file is missing or damaged begins a
 new one, and `read_figures` returns the rows that are there.
 """
 

@@ -7,7 +7,7 @@ When a snapshot is written, so is a milestone for each of SPANS: the first one i
 t // span, stays. There are PLACES places for each span, so the last two steps are kept: moments about an hour, a day,
 a week and a month ago, in 32 bytes per page. The time is that of the last visit in the state.
 
-Milestones are no part of the state. Files that are missing, damaged or truncated do not count, and errors of writing
+Milestones are not part of the state. Files that are missing, damaged or truncated do not count, and errors of writing
 are ignored: a crawl does not depend on them.
 """
 

@@ -73,7 +73,7 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
         self._held = held
         self._ends = ends
         self._bytes = 0
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.wanted: list[str] = []
         self.trouble = ""
 
@@ -81,8 +81,8 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml has no types
         url = system_url or ""
         end = self._ends.get(url, url)
         body = None
-        self.asked.append(url)
-        if len(self.asked) <= MOST_PARTS and self._bytes <= MOST_PART_BYTES:
+        self.requested.append(url)
+        if len(self.requested) <= MOST_PARTS and self._bytes <= MOST_PART_BYTES:
             body = self._held(end, public_id or "")
             if body is None and url not in self.wanted:
                 self.wanted.append(url)
@@ -111,7 +111,7 @@ def load(body: bytes, url: str, held: Held, ends: Mapping[str, str] = _NO_ENDS, 
             return _without(resolver, _said(error, url), {})
         return Loaded(State.BROKEN if _breaks(parser.error_log) else State.INVALID, _said(error, url))
     facts = facts_of(tree)
-    facts["parts"] = list(dict.fromkeys(resolver.asked))[:MOST_LISTED]
+    facts["parts"] = list(dict.fromkeys(resolver.requested))[:MOST_LISTED]
     if resolver.trouble:
         return Loaded(State.GIVEN_UP, resolver.trouble, [], facts)
     if resolver.wanted:

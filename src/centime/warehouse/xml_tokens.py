@@ -47,7 +47,7 @@ def write_reference(data: Bytes, at: Whole, stop: Whole, contents: Bytes, writte
 
 @bare_part
 def _number(data: Bytes, at: Whole, stop: Whole) -> Whole:
-    """The character of a numeric reference between `&#` and `;`; -1 if it is none."""
+    """The character of a numeric reference between `&#` and `;`; -1 if it is invalid."""
     base = np.int64(10)
     if data[at] == 120:
         base = np.int64(16)

@@ -319,7 +319,7 @@ class Node:
     def _note(self, crawl: str, version: int, data: bytes) -> None:
         """Keeps a copy of `cluster.json`: the machine of the coordinator may be lost."""
         file = self._below(f"{crawl}/{CLUSTER}")
-        with suppress(CentimeError, OSError):  # a copy that is damaged is replaced, and one that finds no room is none
+        with suppress(CentimeError, OSError):  # a damaged copy is replaced; without room there is no copy
             if not file.exists() or version >= decode_about(file.read_bytes(), file).version:
                 make_folder(file.parent)
                 replace_file(file, data)

@@ -26,7 +26,7 @@ USUAL_TOKEN = Path("~/.config/centime/cluster-token")
 
 
 class NotAdmitted(CentimeError):
-    """The other end of a connection does not know the token, or is no node."""
+    """The other end of a connection does not know the token, or is not a node."""
 
 
 def read_token(path: Path | None) -> bytes:

@@ -33,7 +33,7 @@ _DESTINATION = re.compile(r"file:.+|command:.+|apprise:.+|https?://[^/\s]+.*", r
 
 
 def unpack_command(packed: bytes) -> Command:
-    """The command in these bytes; BadInput if there is none, or one that cannot be carried out."""
+    """The command in these bytes; BadInput if they are not a command, or one that cannot be carried out."""
     try:
         command: Command = decode_command(packed)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:

@@ -2,7 +2,7 @@
 
     DIR/orders.jsonl     one JSON object on each line; beyond MOST_BYTES the older half is dropped
 
-The crawl writes it after the command is in the journal. It is for people and no part of the state: a crawl that is
+The crawl writes it after the command is in the journal. It is for people and not part of the state: a crawl that is
 killed in between may name a command twice, with the same id, or not at all.
 """
 

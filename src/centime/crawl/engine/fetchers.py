@@ -6,7 +6,7 @@ process takes its place.
 
 A batch of a fetcher has visits, and the number of a page before the function of a user's program is called for it
 (`on_page`). If a fetcher dies then, the function is blamed, and after MOST_DEATHS such ends not called for that page.
-It may also have a sentence (a file of the archive was deleted) and addresses that are requested (`Peers.asked`).
+It may also have a sentence (a file of the archive was deleted) and addresses (`Peers.request_addresses`).
 
 `Transport` is all that the engine needs: the tests drive it without processes or a network.
 """
@@ -97,11 +97,11 @@ class Fetchers:
         count: int,
         settings_of: Callable[[int], FetcherSettings],
         spares: list[Spare],
-        asked: Callable[[int, dict[str, float]], None] = lambda fetcher, addresses: None,
+        request_addresses: Callable[[int, dict[str, float]], None] = lambda fetcher, addresses: None,
     ) -> None:
         raise_limit(count)
         self._settings_of = settings_of
-        self._asked = asked
+        self._request_addresses = request_addresses
         self._spares = spares
         self._selector = selectors.DefaultSelector()
         self._started = 0
@@ -192,7 +192,7 @@ class Fetchers:
             elif isinstance(note := unpack_note(raw), str):
                 self._gone = note
             elif isinstance(note, AddressesAsked):
-                self._asked(fetcher.name, note.addresses)
+                self._request_addresses(fetcher.name, note.addresses)
             else:
                 fetcher.calling = note
 

@@ -2,7 +2,7 @@
 
     DIR/hubs.json     {"https://a.example/feed": ["the topic", "a hub", ...], ...}
 
-The crawl writes it when it has changed. It is no part of the state: without the file, it is complete again when all
+The crawl writes it when it has changed. It is not part of the state: without the file, it is complete again when all
 feeds were read once more.
 """
 

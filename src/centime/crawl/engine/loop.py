@@ -263,7 +263,7 @@ class Engine:
                 asks_for_addresses=self._peers is not None,
             ),
             self._spares,
-            *([] if self._peers is None else [self._peers.asked]),
+            *([] if self._peers is None else [self._peers.request_addresses]),
         )
 
     @property
@@ -273,7 +273,7 @@ class Engine:
         return waiting + (0 if self._transport is None else self._transport.outstanding)
 
     def grant(self, fetcher: int, leases: Mapping[str, AddressLease]) -> None:
-        """Gives a fetcher the addresses that it has asked its peers for."""
+        """Grants a fetcher the addresses that it has requested."""
         if isinstance(self._transport, Fetchers):
             self._transport.grant(fetcher, leases)
 

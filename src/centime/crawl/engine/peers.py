@@ -35,7 +35,7 @@ class Peers(Protocol):
         """How many more pages may be leased if `used` were visited or are leased."""
         ...
 
-    def asked(self, fetcher: int, addresses: dict[str, float]) -> None:
+    def request_addresses(self, fetcher: int, addresses: dict[str, float]) -> None:
         """A fetcher requests addresses, with their delays; it contacts only those that it is granted."""
         ...
 

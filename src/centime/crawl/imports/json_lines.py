@@ -28,7 +28,7 @@ NAMES = {
     "type": ("content_type", "mime", "type"),
 }
 MILLISECONDS = 1e11  # larger numbers are not seconds
-NO_TIME = 1e18  # larger numbers are no times, and may not even be floats
+NO_TIME = 1e18  # larger numbers are not times, and may not even be floats
 _decode = decoder_of(object)
 
 

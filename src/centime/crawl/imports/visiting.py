@@ -74,7 +74,7 @@ class VisitMaker:
         self._latest = now + AHEAD_SECONDS
 
     def url_of(self, finding: Finding) -> str:
-        """The canonical URL of a page; empty if it is none."""
+        """The canonical URL of a page; empty if it is not a page."""
         return canonical(finding.url) or ""
 
     def out_of_scope(self, url: str) -> str:

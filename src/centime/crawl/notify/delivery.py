@@ -11,7 +11,7 @@ long, a new process takes its place, and the batches it had are due again.
 
     DIR/deliveries.json     the subscribers that could not be notified, for reports; absent if there are none
 
-This file is no part of the state: each run starts without troubles and makes a new attempt.
+This file is not part of the state: each run starts without troubles and makes a new attempt.
 """
 
 from collections.abc import Mapping, Sequence

@@ -43,7 +43,7 @@ OF_INTEREST = {
     When.VANISHES: (UNMATCHED, GONE),
 }
 _NOWHERE = -1  # the number of a node that the other version does not have
-_ALONE = (-2, "")  # the place of a result that is no node
+_ALONE = (-2, "")  # the place of a result that is not a node
 
 Place = tuple[int, str]  # the number of a node, and the name of an attribute
 
@@ -53,7 +53,7 @@ class _Node(NamedTuple):
 
     value: str
     path: str | None
-    form: str = ""  # its canonical form; "" if it is no element, or in another one that is found
+    form: str = ""  # its canonical form; "" if it is not an element, or in another one that is found
 
     def is_as(self, other: "_Node") -> bool:
         """Whether both say the same."""

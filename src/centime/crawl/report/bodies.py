@@ -94,7 +94,7 @@ def capture_at(captures: list[_Stored], time: str | None) -> _Stored:
 
 
 def digits_of(time: str) -> str:
-    """The digits of a time, from the year on; BadInput if it is none."""
+    """The digits of a time, from the year on; BadInput if it is not a time."""
     digits = re.sub(r"[-:T Z]", "", time)
     if not is_time(digits):
         raise BadInput(f"a time is written like 2026-01-31, 2026-01-31T12:00:00Z or 20260131120000, not {time!r}")

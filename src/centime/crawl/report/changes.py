@@ -7,7 +7,7 @@
     back      the page was gone or had moved, and is present again
 
 A change was seen by one visit, and happened at some time since the visit that last found the page: the report has both
-times. Failures in between, and other redirects, are no change. The importance is the current one.
+times. Failures in between, and other redirects, are not changes. The importance is the current one.
 
 The pass is a kernel over the records in the file; it needs 5 bytes of memory per page and 13 per change. Only the
 changes that are shown are read in full, a batch at a time, so histories of any length can be reported.

@@ -310,7 +310,7 @@ def _content(record: Record) -> str:
 
 
 def _volatile_facts(opened: CrawlState, last: Record | None, number: HostId) -> Facts:
-    """The parts of a page in which a difference is no change, and their share of its parts."""
+    """The parts of a page in which a difference does not count as a change, and their share of its parts."""
     state, noise = opened.shard.pages.compared_by(last), opened.shard.hosts[number].noise
     if not state or noise is None:
         return {}

@@ -223,7 +223,7 @@ def _bisect(path: Path, key: bytes) -> Iterator[bytes]:
     if path.stat().st_size == 0:
         return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        whole = text.rfind(b"\n") + 1  # a torn last line is no line: without this the search would never end
+        whole = text.rfind(b"\n") + 1  # a torn last line does not count: otherwise the search would never end
         low, high = 0, whole  # the first match begins between these, which are starts of lines
         while low < high:
             middle = text.rfind(b"\n", low, (low + high) // 2) + 1 or low

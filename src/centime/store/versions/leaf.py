@@ -1,8 +1,8 @@
 """A page of a tree in a file of SQLite, above all a leaf of a table: its cells, and the records in them.
 
-    page    its kind, first free block, number of cells, begin of the cells, fragments; the last child, if it is no
+    page    its kind, first free block, number of cells, begin of the cells, fragments; the last child, if it is not a
             leaf; then where each cell is
-    cell    a child, if it is no leaf; bytes of its record, rowid, record; the rest of a long record is in a chain of
+    cell    a child, if it is not a leaf; bytes of its record, rowid, record; the rest of a long record is in a chain of
             overflow pages. An index has no rowids, and a branch of a table has no records.
     record  bytes of its header, the kind of each column, the columns
 

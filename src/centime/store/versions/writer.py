@@ -100,7 +100,7 @@ class VersionWriter:
         self._flush_unless_gathering()
 
     def answered(self, response: Response) -> None:
-        """Does nothing: a redirect, an error or a robots.txt is no version of a page."""
+        """Does nothing: a redirect, an error or a robots.txt is not a version of a page."""
 
     def flush(self) -> None:
         """Writes all that was gathered; if that fails, none of it is kept."""
