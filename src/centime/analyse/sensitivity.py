@@ -123,7 +123,8 @@ def _between(lead: Callable[[int], float], low: int, high: int, least: float) ->
 
 
 def _certain(lead: Callable[[int], float], place: int, end: int, way: int, least: float) -> int:
-    """The nearest place tried, from a place in one way, at which the sign of the lead is certain; the end at last."""
+    """The nearest tried place, from a place in one direction, at which the sign of the lead is certain; the end if
+    there is none."""
     step = 1
     while (end - place) * way > step and way * lead(place + way * step) <= least:
         step *= 2

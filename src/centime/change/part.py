@@ -3,7 +3,7 @@
     [PATTERN=]css:SELECTOR      elements, by a CSS selector
     [PATTERN=]regex:REGEX       text of the page's source, by a regular expression of RE2, in linear time
 
-A rule with a PATTERN applies to pages in whose URL it is found, one without to all pages. First only the elements that
+A rule with a PATTERN applies to pages whose URL matches it, one without to all pages. First only the elements that
 a `select` rule names are kept, or the whole page if there are none; then those that `ignore` rules name are removed.
 The words and the signature of the page are those of the rest. So a difference elsewhere is minor, but recorded: the
 bytes differ. Selected parts are `selected`: a person says that they matter, so nothing in them is learned to be

@@ -139,7 +139,7 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
     differences: tuple[Difference, ...] = ()
     state: PageState | None = None  # of this read under the rules of the last one, with the histories of its places
     stirred: tuple[int, ...] = ()  # keys of the rules whose hidden words differ from before
-    surprises: tuple[int, ...] = ()  # those of them that are not expected to, on this page
+    surprises: tuple[int, ...] = ()  # those of them that are not expected to differ on this page
     merged: tuple[int, ...] = ()  # places of which one has differed, and it is not known which
     doubtful: bool = False  # whether a twin read would distinguish noise from a change
 

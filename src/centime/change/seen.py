@@ -22,5 +22,5 @@ class Seen(msgspec.Struct, array_like=True, frozen=True, gc=False):
     specimen: Specimen | None = None  # a new one, without words if the last one is no longer useful
     gaps: tuple[Rule, ...] = ()  # that would hide the differences from the last specimen
     merged: tuple[int, ...] = ()  # places of which one has differed, and it is not known which
-    surprises: tuple[int, ...] = ()  # those of them that were not expected to, on this page
+    surprises: tuple[int, ...] = ()  # those of them that were not expected to differ on this page
     selected: bool = False  # a person has selected the compared part: the verdict is final, and teaches nothing

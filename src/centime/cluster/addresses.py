@@ -1,7 +1,7 @@
 """Who may contact an address, and when: hosts of several partitions may share it.
 
     alone       one fetcher has an address for TERM seconds, renewed as long as no other requests it
-    shared      fetchers have it in turn, SHARED_TERM seconds each, a GAP apart: clocks of machines differ a little
+    shared      fetchers hold it in turn, SHARED_TERM seconds each, a GAP apart: clocks of machines differ a little
     later       no lease ends more than a horizon from now; a fetcher whose lease would requests it again later
 
 Leases expire, so none is given back, and a fetcher that dies blocks its addresses only for a moment. They are kept in

@@ -1,4 +1,4 @@
-"""Why a crawl refuses a URL that a page links to, and which option would let it in.
+"""Why a crawl refuses a URL that a page links to, and which option would admit it.
 
 The numbers of reasons are in journals and snapshots. `ROBOTS` is never stored with a URL: a page that robots.txt
 disallows is known, and the record of its visit says so.

@@ -1,6 +1,6 @@
 """The number of files that a process may have open (`ulimit -n`): a connection is one of them.
 
-A crawl raises the limit as far as the system lets it, and refuses to begin if that is too little. A fetcher has no more
+A crawl raises the limit as far as the system allows, and refuses to start if that is too low. A fetcher has no more
 connections than fit, so that a shortage on this machine never looks like a server that does not answer.
 """
 

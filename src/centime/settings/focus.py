@@ -1,4 +1,4 @@
-"""A rule of focus, PATTERN=WEIGHT: pages in whose URL the pattern is found get WEIGHT times as much of the virtual
+"""A rule of focus, PATTERN=WEIGHT: pages whose URL matches the pattern get WEIGHT times as much of the virtual
 page's money.
 
 The first rule of a crawl whose pattern is found is a page's focus class, from 1 on. The pattern may hold `=` itself:

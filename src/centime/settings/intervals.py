@@ -1,7 +1,7 @@
 """The least and the greatest time between two visits of a page: one for all pages, and others by pattern.
 
     TIME              for all pages
-    PATTERN=TIME      for pages in whose URL the pattern is found; the first such rule counts
+    PATTERN=TIME      for pages whose URL matches the pattern; the first such rule counts
     PATTERN=none      for such pages the time for all pages
 
 The pattern may hold `=` itself: the last one counts.

@@ -3,7 +3,7 @@
     NUMBER            this many of the newest versions
     TIME              every version that the page had within this time: 30d
     all               everything
-    PATTERN=...       the same for pages in whose URL the pattern is found; the first such rule counts
+    PATTERN=...       the same for pages whose URL matches the pattern; the first such rule counts
 
 The pattern may hold `=` itself: the last one counts.
 """

@@ -3,7 +3,7 @@ r"""The pages that a crawl wants (`--want`): a kind of page, or the pages whose 
     html, xml, dtd           pages of that kind, as the crawl finds it when it reads them
     pdf, png, ...            files of that suffix or media type; the crawl then fetches them too
     images, office, ...      files of such a kind, as in `--also`
-    any other text           a regular expression: pages in whose URL it is found
+    any other text           a regular expression: pages whose URL matches it
 
 A word of letters and digits that names no kind is refused, because it is more often a typo than a pattern. With any
 other character it is a pattern, as in `/news/` or `(news)`.

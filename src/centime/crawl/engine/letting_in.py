@@ -1,7 +1,7 @@
-"""Lets in URLs that were refused before, when a crawl is continued with settings that accept them.
+"""Admits URLs that were refused before, when a crawl is continued with settings that accept them.
 
 The pages that link to them may never be read again, so a rule that is lifted would otherwise change nothing. Only URLs
-of the list (`shard/limits/refusals.py`) can be let in: of the others, the crawl has no text. The engine decides here,
+of the list (`shard/limits/refusals.py`) can be admitted: the crawl has no text of the others. The engine decides here,
 and a frame of the journal says which URLs they are, so that a replay needs no list of public suffixes.
 """
 
@@ -19,7 +19,7 @@ from centime.shard.shard import Shard
 from centime.store.record import NO_PAGE
 
 URLS_PER_FRAME = 10_000
-NEVER = (Reason.NOT_HTTP, Reason.REDIRECTS)  # no option lets them in
+NEVER = (Reason.NOT_HTTP, Reason.REDIRECTS)  # no option admits them
 
 
 def let_in(shard: Shard, now: float) -> int:

@@ -108,8 +108,8 @@ class Delivery:
         return 0 if self._process is None else self._process.pid
 
     def deliver(self, batches: Sequence[Batch], now: float) -> None:
-        """Starts the delivery of due batches, except those in hand, those that arrived, and those that wait after a
-        failure. `batches` are all that are due now.
+        """Starts the delivery of due batches, except those being delivered, those that arrived, and those that wait
+        after a failure. `batches` are all that are due now.
         """
         names = {batch.name for batch in batches}
         self._arrived = {name: up_to for name, up_to in self._arrived.items() if name in names}

@@ -116,7 +116,7 @@ def _wrong(glance: Glance, is_running: bool) -> list[str]:
 
 
 def _taken_over(glance: Glance) -> list[str]:
-    """The partitions that another process took over of late, one sentence each."""
+    """The partitions that another process took over recently, one sentence each."""
     status = read_status(glance.path)
     sentences = []
     for one in [] if status is None else status.partitions:

@@ -1,4 +1,5 @@
-"""Drops the least important unread pages when a crawl must know fewer, and lets them wait again when it may know more.
+"""Drops the least important unread pages when a crawl must know fewer, and returns them to the frontier when it may
+know more.
 
     live = known pages - dropped pages
     live > bound      the least important pages that were never visited leave the frontier until live = bound
@@ -31,7 +32,7 @@ Ranks = npt.NDArray[np.uint32]  # in the order of the importance of pages
 
 
 def rebalance(state: ShardState, now: float) -> None:
-    """Drops pages, or lets dropped ones wait again, as the bounds demand."""
+    """Drops pages, or returns dropped ones to the frontier, as the bounds demand."""
     bounds = state.bounds
     live = state.pages.count - bounds.dropped
     if live > bounds.pages:

@@ -13,7 +13,7 @@ from centime.shard.limits.trap_evidence import NO_SAMPLE, Sample
 from centime.shard.message import SHAPE, Visit
 from centime.shard.state import ShardState
 
-# host, key, sample of the content, whether a shorter URL has it, whether it leads to nothing new but its like
+# host, key, sample of the content, whether a shorter URL has it, whether it leads only to new URLs of its shape
 Shown = tuple[str, int, Sample, bool, bool]
 
 
