@@ -56,10 +56,10 @@ def test_a_run_logs_its_beginning_its_visits_its_orders_and_its_end(tmp_path: Pa
     options = ["--log", log, "--log-level", "debug", "--log-format", "json"]
     assert crawl(folder, "--refresh-after", "1s", "--pages", 1, *HERE, *options) == 0
     logged_lines = {line["event"]: line for line in lines(log) if line["from"] == "crawl"}
-    assert list(logged_lines) == ["run began", "order carried out", "visit", "run ended"]
+    assert list(logged_lines) == ["run began", "command applied", "visit", "run ended"]
     assert logged_lines["visit"]["url"] == seed
     assert logged_lines["visit"]["outcome"] in ("read", "unchanged")
-    assert logged_lines["order carried out"]["detail"] == "rate=5/s"
+    assert logged_lines["command applied"]["detail"] == "rate=5/s"
     assert logged_lines["run ended"]["visits_now"] == 1
     assert {line["crawl"] for line in logged_lines.values()} == {str(folder)}
 

@@ -107,7 +107,7 @@ def test_an_order_to_a_folder_that_cannot_be_written_says_so(
 
     monkeypatch.setattr("centime.crawl.commands.inbox.make_folder", refused)
     answered = ordered(asker)
-    only = "the folder can only be read here, so nothing can be ordered: Read-only file system"
+    only = "the folder can only be read here, so it accepts no commands: Read-only file system"
     assert (answered.status, answered.json["error"]) == (503, f"{folder}: {only}")
 
 

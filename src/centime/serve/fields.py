@@ -121,11 +121,11 @@ FIELDS = {
     "spread": Field("number", "The energy that links to other sites take away.", "analysis.md"),
     "lost": Field("number", "The energy lost in pages without links.", "analysis.md"),
     "command": Field("string", "set, publish, subscribe or unsubscribe.", "serve.md"),
-    "detail": Field("string", "The content of the order, or what went wrong.", "serve.md"),
+    "detail": Field("string", "The content of the command, or what went wrong.", "serve.md"),
     "by": Field("string", "Who gave the order: the name of a token, or the command line.", "serve.md"),
     "state": Field(
         "string",
-        "Of an order: waiting, applied or refused. Of a partition: starting, running, frozen (it has not answered for "
+        "Of a command: waiting, applied or refused. Of a partition: starting, running, frozen (it has not answered for "
         "three seconds), lost (it continues from its replica), ended, or stopped.",
         "serve.md",
     ),

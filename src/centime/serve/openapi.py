@@ -61,7 +61,7 @@ def openapi() -> dict[str, Any]:
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
     paths[f"{PREFIX}/crawls/{{crawl}}/events"] = {"get": events}
-    order = _operation("Gives an order to the crawl, through its inbox.", [crawl], {"type": "object"})
+    order = _operation("Sends a command to the crawl, through its inbox.", [crawl], {"type": "object"})
     order["requestBody"] = {
         "required": True,
         "content": {
@@ -77,7 +77,7 @@ def openapi() -> dict[str, Any]:
         },
     }
     paths[f"{PREFIX}/crawls/{{crawl}}/orders"] = {
-        "get": _operation("What was ordered, newest first.", [crawl], _rows(COLUMNS)),
+        "get": _operation("The commands given, newest first.", [crawl], _rows(COLUMNS)),
         "post": order,
     }
     return {

@@ -48,7 +48,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
         case "publish":
             words = _field(form, "urls").split()
             if len(words) > MOST_WORDS:
-                raise BadInput(f"an order has at most {MOST_WORDS} URLs, not {len(words)}")
+                raise BadInput(f"a command has at most {MOST_WORDS} URLs, not {len(words)}")
             if local := next(
                 (word for word in words if word.startswith(("sitemap:", "feed:")) and "://" not in word), ""
             ):
@@ -79,7 +79,7 @@ def _commands(folder: Path, form: Mapping[str, str], by: str) -> list[Command]:
                 raise BadInput(f"no subscription has the name {name[:100]!r}")
             return [UnsubscribeCommand(id=new_id(), time=now, name=name, by=by)]
         case other:
-            raise BadInput(f"an order is one of {', '.join(KINDS)}, not {other[:40]!r}")
+            raise BadInput(f"a command is one of {', '.join(KINDS)}, not {other[:40]!r}")
 
 
 def _set(folder: Path, words: list[str], now: float, by: str) -> SetCommand:
@@ -93,7 +93,7 @@ def _set(folder: Path, words: list[str], now: float, by: str) -> SetCommand:
 def _field(form: Mapping[str, str], name: str) -> str:
     value = form.get(name, "").strip()
     if not value:
-        raise BadInput(f"the order has no {name}")
+        raise BadInput(f"the command has no {name}")
     return value
 
 

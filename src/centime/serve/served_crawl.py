@@ -236,7 +236,7 @@ def _named(path: Path, trouble: CentimeError | OSError, *, reads: bool = True) -
     if isinstance(trouble, CentimeError):
         return trouble
     if not reads and _can_only_be_read(path, trouble):
-        return FolderGone(f"{path}: the folder can only be read here, so nothing can be ordered: {trouble.strerror}")
+        return FolderGone(f"{path}: the folder can only be read here, so it accepts no commands: {trouble.strerror}")
     denied = reads and isinstance(trouble, PermissionError)
     where = trouble.filename if isinstance(trouble.filename, str) else path
     reason = trouble.strerror or str(trouble)

@@ -84,7 +84,7 @@ class RunLog:
         """Commands were carried out, or refused for a reason."""
         for command, reason in orders:
             facts = order_facts(command, now, reason)
-            level, event = (logging.WARNING, "order refused") if reason else (logging.INFO, "order carried out")
+            level, event = (logging.WARNING, "command refused") if reason else (logging.INFO, "command applied")
             self._say(
                 level, event, {name: facts[name] for name in ("command", "detail", "by", "trouble") if facts[name]}
             )
