@@ -5,6 +5,8 @@ requested, so messages between the coordinator and a partition do not pass throu
 
 The processes of a run end when its line hangs up, when no message came on it for some seconds, or with the node. So a
 run that takes over the partitions of a disconnected node can wait until no process fetches for them any more.
+
+Over 400 lines because it is one class: a request is answered where the processes and lines that it concerns are kept.
 """
 
 import os
