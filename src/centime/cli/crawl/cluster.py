@@ -46,14 +46,14 @@ def _cluster(
     ] = None,
     listen: Annotated[
         str,
-        typer.Option("--listen", metavar="ADDRESS:PORT", help=f"With start: listen there. Default: {USUAL_ADDRESS}."),
+        typer.Option("--listen", metavar="ADDRESS:PORT", help="With start: listen there."),
     ] = USUAL_ADDRESS,
     folder: Annotated[
         Path, typer.Option("--folder", metavar="DIR", help="With start: keep partitions and replicas there.")
     ] = Path("centime-node"),
     cluster: Annotated[
         str,
-        typer.Option("--cluster", metavar="ADDRESS:PORT", help=f"The head of the cluster. Default: {USUAL_ADDRESS}."),
+        typer.Option("--cluster", metavar="ADDRESS:PORT", help="The head of the cluster."),
     ] = USUAL_ADDRESS,
     bodies: Annotated[
         bool, typer.Option("--bodies", help="With gather: also copy stored bodies and versions that are new.")
@@ -76,7 +76,7 @@ def _cluster(
     status    lists the nodes
     add       makes a node join the head; running crawls move partitions to it
     remove    moves all partitions and replicas off a node, which then leaves
-    stop      ends a node; without NODE all of them
+    stop      stops a node; without NODE all of them
     gather    copies the partitions of a crawl into DIR, for reports
     recover   rebuilds DIR from the nodes, if the machine of the coordinator
               was lost

@@ -45,7 +45,7 @@ def _import(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Takes visits from archives, indexes, logs and graphs.
+    """Imports visits from archives, indexes, logs and graphs.
 
     Each visit in a file is recorded with its original time: the crawl learns from it how often pages change, and from
     its links how important they are. Reads WARC, WACZ and WAT files, CDXJ and CDX indexes, the columnar index and the

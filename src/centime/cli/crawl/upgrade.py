@@ -18,7 +18,7 @@ def _upgrade(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Brings a crawl folder to the newest format.
+    """Converts a crawl folder to the newest format.
 
     `centime crawl` does this by itself. Use this command to read an old crawl without continuing it. The upgrade can be
     stopped at any moment and run again. It cannot be undone: keep a copy of the folder if an older Centime still needs

@@ -43,7 +43,7 @@ def _query(
     as_json: Json = False,
     as_csv: Csv = False,
 ) -> None:
-    """Finds what an XPath names in stored pages.
+    """Evaluates an XPath in stored pages.
 
     Pages are examined in the order of importance, until enough have results. XPath is version 1.0. In HTML, names are
     in lower case. In XML, use the prefixes that the root element declares; *[local-name()='price'] finds elements of
