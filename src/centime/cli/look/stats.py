@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def _stats(folder: Folder, as_json: Json = False, as_csv: Csv = False) -> None:
     """Shows the totals of a crawl: pages, responses, bytes.
 
-    Counts pages by kind, visits by outcome and responses by status; shows bytes on disk and in memory, and the settings.
+    Counts pages by kind, visits by outcome and responses by status. Shows bytes on disk and in memory, and settings.
 
     Examples:
 
