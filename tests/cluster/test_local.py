@@ -24,6 +24,7 @@ from centime.cluster.beginning import cluster_run
 from centime.cluster.coordinator import Coordinator
 from centime.cluster.folder import partition_folders, read_about
 from centime.cluster.member import Member
+from centime.cluster.opening import refuse_part
 from centime.cluster.replicas import keeper
 from centime.cluster.report.checking import check_any
 from centime.cluster.status import PartitionStatus, read_status
@@ -76,6 +77,13 @@ def must_be_whole(seed: str, plain: Path, cluster: Path) -> None:
 def test_partitions_know_and_read_what_a_crawl_in_one_folder_does(crawled: Crawled) -> None:
     assert crawled.ending.startswith("everything known was read")
     must_be_whole(crawled.seed, crawled.plain, crawled.cluster)
+
+
+def test_a_partition_is_no_crawl_of_its_own(crawled: Crawled) -> None:
+    refuse_part(crawled.plain)
+    refuse_part(crawled.cluster)
+    with pytest.raises(BadInput, match=r"01: this is partition 1 of a crawl; use centime crawl .*cluster"):
+        refuse_part(partition_folders(crawled.cluster)[1])
 
 
 def test_importance_is_that_of_one_folder_within_the_certified_errors(crawled: Crawled) -> None:

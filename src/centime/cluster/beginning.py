@@ -15,6 +15,7 @@ from centime.cluster.folder import (
     is_cluster,
     nodes_of,
     open_cluster,
+    refuse_headless,
     refuse_plain,
 )
 from centime.cluster.hosting import Hosting, LocalNodes
@@ -56,6 +57,7 @@ def cluster_run(
     if partitions is not None and not 2 <= partitions <= MOST_PARTITIONS:
         raise BadSetting(f"partitions: there are 2 to {MOST_PARTITIONS}, not {partitions}")
     refuse_plain(path)
+    refuse_headless(path)
     fresh = not is_cluster(path)
     if fresh and not seeds:
         raise BadInput(f"{path}: there is no crawl to continue; give a seed to start one")

@@ -68,7 +68,8 @@ class Exchange:
             channel = self._transfers.outgoing.get(message.sender)
             if channel is None or message.number > channel.number:
                 raise TransferBroken(
-                    f"partition {message.sender} acknowledges batch {message.number}, which was never closed here"
+                    f"partition {message.sender} acknowledges batch {message.number}, which was never closed here: the "
+                    "folder of this partition is older than the others know, such as one from a backup"
                 )
             channel.forget(message.number)
             return True

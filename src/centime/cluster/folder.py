@@ -13,10 +13,10 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
-from msgspec import structs
+from msgspec import Meta, structs
 
 from centime.files.disk import make_folder, read_file
 from centime.files.listing import list_folder
@@ -31,6 +31,7 @@ PARTITIONS = "partitions"
 MOST_PARTITIONS = 4_096
 MOST_NODES = 256
 USUAL_CLUSTER = "local:2"
+RESTORE = "restore it from a backup, or, if its nodes are on other machines, with centime cluster recover"
 LEAST = {"most-pages": 1, "most-memory": 1 << 20, "workers": 1}  # the least value of divided options for each partition
 DIVIDED = ("rate", "bandwidth", "fill-rate", *LEAST)
 
@@ -40,13 +41,13 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int = FORMAT
     version: int = 0  # of this file: raised whenever it is written
-    partitions: int
+    partitions: Annotated[int, Meta(ge=2, le=MOST_PARTITIONS)]
     created: float
     id: str = ""  # names the crawl on the disks of other machines
     cluster: str = USUAL_CLUSTER  # where the partitions ran last
     token_file: str = ""  # with which they were reached there, if they are on other machines
-    replicas: int = 0
-    incarnations: list[int] = []
+    replicas: Annotated[int, Meta(ge=0, le=1)] = 0
+    incarnations: list[Annotated[int, Meta(ge=0)]] = []
     totals: dict[str, float | None] = {}  # options that are divided among the partitions
     pending: dict[str, Any] = {}  # options that some partitions may not have yet
     seeds: list[str] = []  # the same
@@ -70,6 +71,12 @@ def nodes_of(cluster: str) -> int | None:
 def is_cluster(path: Path) -> bool:
     """Whether this folder is a crawl in partitions."""
     return (path / CLUSTER).is_file()
+
+
+def refuse_headless(path: Path) -> None:
+    """BadInput if a folder has partitions, but not what describes them."""
+    if not is_cluster(path) and any(is_crawl(folder) for folder in (path / PARTITIONS).glob("*")):
+        raise BadInput(f"{path}: {CLUSTER} is missing, which describes what its partitions share; {RESTORE}")
 
 
 def refuse_plain(path: Path) -> None:
@@ -96,9 +103,12 @@ def decode_about(data: bytes, file: Path) -> About:
     try:
         about = msgspec.json.decode(data, type=About)
     except (msgspec.DecodeError, ValueError) as trouble:
-        raise DamagedFile(f"{file}: damaged, or not written by Centime: {trouble}") from trouble
+        raise DamagedFile(f"{file}: damaged, or not written by Centime: {trouble}; {RESTORE}") from trouble
     if about.format > FORMAT:
         raise NewFormat(f"{file}: this cluster has format {about.format}; this version reads {FORMAT}")
+    lists = about.incarnations, about.homes, about.copies
+    if any(len(one) not in (0, about.partitions) for one in lists):
+        raise DamagedFile(f"{file}: its lists are not of {about.partitions} partitions; {RESTORE}")
     return about
 
 

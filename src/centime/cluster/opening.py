@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from centime.cluster.folder import DIVIDED, PARTITIONS, is_cluster, partition_folders, read_about
+from centime.cluster.folder import DIVIDED, is_cluster, partition_folders, read_about, refuse_headless
 from centime.crawl.commands.inbox import running
 from centime.crawl.report.opening import check_folder, folder_of
 from centime.discover.canonical import canonical
@@ -15,18 +15,25 @@ from centime.model.address import partition_of
 from centime.model.errors import BadInput
 from centime.settings.crawl import CrawlSettings
 from centime.settings.reading import decode_settings
-from centime.store.folder import CLUSTER, is_crawl
+from centime.store.folder import is_crawl
 
 
 def check_any_folder(path: Path) -> None:
     """Refuses a path that is neither the folder of a crawl nor that of one in partitions."""
     if is_cluster(path):
         return
-    if not is_crawl(path) and any(is_crawl(folder) for folder in (path / PARTITIONS).glob("*")):
-        raise BadInput(
-            f"{path}: {CLUSTER} is missing, which describes what its partitions share; restore it from a backup"
-        )
+    if not is_crawl(path):
+        refuse_headless(path)
     check_folder(path)
+
+
+def refuse_part(path: Path) -> None:
+    """Refuses a path that is the folder of one partition: its engine shares limits and addresses with the others."""
+    if is_crawl(path):
+        settings = decode_settings(folder_of(path).settings, where=str(path))
+        if settings.partitions > 1:
+            whole = path.resolve().parent.parent
+            raise BadInput(f"{path}: this is partition {settings.partition} of a crawl; use centime crawl {whole}")
 
 
 def missing_partitions(path: Path) -> list[int]:

@@ -184,6 +184,7 @@ class Partition:
             case Resume(replicated):
                 self._resume(replicated)
             case Has() as has if self._shipper is not None:
+                self._shipper.must_be_newest(has)
                 self._shard.journal.flush()
                 for part in self._shipper.differences(has, self._shard.journal.next_index):
                     self._say(part)

@@ -10,7 +10,7 @@ import pytest
 
 from centime.cluster.replicas.keeper import Keeper, Restore, Restored, _answer
 from centime.cluster.replicas.replica import Shipper
-from centime.cluster.replicas.said import Has, Look, Refused, Stored, Tail, Trouble
+from centime.cluster.replicas.said import Has, Look, Outdated, Refused, Stored, Tail, Trouble
 from centime.crawl.engine.reader import read_crawl
 from centime.crawl.engine.writer import CrawlWriter
 from centime.model.errors import FileGone
@@ -54,6 +54,36 @@ def test_a_replica_has_every_flushed_frame_across_segments_and_snapshots(tmp_pat
     copy = read_crawl(tmp_path / "replicas" / "00")
     assert (copy.shard.frame, copy.shard.chain, copy.shard.ledger.importance().tolist()) == (frame, chain, ledger)
     copy.close()
+
+
+def test_a_folder_from_a_backup_is_not_copied_over_the_newer_replica(tmp_path: Path) -> None:
+    (tmp_path / "replicas").mkdir()
+    folder, backup = tmp_path / "c", tmp_path / "backup"
+
+    def looks(incarnation: int, *, is_equal: bool = True) -> None:
+        """A process of the partition begins; one that dies at once never makes the replica equal."""
+        shipper, keeper = Shipper(folder, 0, incarnation), Keeper(tmp_path / "replicas")
+        has = keeper.take(shipper.look())
+        assert isinstance(has, Has)
+        shipper.must_be_newest(has)
+        if is_equal:
+            for part in shipper.differences(has, 1):
+                keeper.take(part)
+
+    with crawl(folder):
+        looks(1)
+    shutil.copytree(folder, backup)
+    looks(2, is_equal=False)
+    looks(3)
+    shutil.rmtree(folder)
+    shutil.copytree(backup, folder)
+    for incarnation in (4, 5):
+        with pytest.raises(Outdated, match=r"older than its replica, .* delete it to continue from the replica"):
+            looks(incarnation)
+    shutil.rmtree(folder)
+    assert Keeper(tmp_path / "replicas").take(Restore(0, 6, str(folder))) == Restored(0)
+    looks(7)
+    looks(8)
 
 
 def test_a_replica_that_is_behind_or_ahead_becomes_the_same_with_the_next_incarnation(tmp_path: Path) -> None:

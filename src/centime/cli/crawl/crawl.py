@@ -385,7 +385,8 @@ def _crawl(
       centime crawl web seeds.txt --scope any --cluster local:4
       centime crawl box http://site0.localhost:8800/ --allow-network 127.0.0.0/8 --scope any --delay 0.1
     """
-    from centime.cluster.folder import is_cluster
+    from centime.cluster.folder import is_cluster, refuse_headless
+    from centime.cluster.opening import refuse_part
     from centime.crawl.engine import loop as engine
     from centime.crawl.engine.fetchers import spare_fetchers
     from centime.crawl.engine.opening import open_writer
@@ -479,6 +480,8 @@ def _crawl(
     limits = engine.Limits(pages=_pages(run["pages"]), seconds=_duration(run["for"]))
     logs = log_settings(*(_word(run[name], name) for name in ("log", "log-level", "log-format")))
     where = "options" if config is None else str(config)
+    refuse_headless(folder)
+    refuse_part(folder)
     if any(one is not None for one in (cluster, partitions, replicas)) or is_cluster(folder):
         from centime.cli.crawl.clustered import crawl_clustered
         from centime.cluster.beginning import cluster_run

@@ -22,7 +22,7 @@ import msgspec
 
 from centime.cluster.replicas.bodies import BODIES, VERSIONS, body_files
 from centime.cluster.replicas.lacking import BEHIND
-from centime.cluster.replicas.replica import files_of
+from centime.cluster.replicas.replica import INCARNATION, files_of, read_incarnation, write_incarnation
 from centime.cluster.replicas.said import (
     Body,
     Copied,
@@ -41,13 +41,12 @@ from centime.cluster.replicas.said import (
     Whole,
 )
 from centime.files.disk import make_folder, room_for, write_whole
-from centime.files.replacement import replace_file
 from centime.model.errors import CentimeError, DamagedFile, FileGone
 from centime.processes.channel import MessageSocket
 from centime.processes.parent import die_with_parent
 from centime.store.versions.change_log import Position, VersionCopy, VersionRows
 
-INCARNATION = ".incarnation"
+EQUAL = ".equal"  # the incarnation to which a replica was last equal
 PART = ".part"  # of a file that does not count yet
 
 
@@ -76,6 +75,7 @@ class Keeper:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._newest: dict[int, int] = {}
+        self._equal: dict[int, int] = {}
         self._versions: dict[int, VersionCopy] = {}
         self._copied: defaultdict[int, dict[str, None]] = defaultdict(dict)  # files that do not count yet
 
@@ -94,7 +94,8 @@ class Keeper:
                     part.unlink()
                 (folder / BEHIND).touch()
                 bodies = body_files(folder / BODIES)
-                return Has(partition, incarnation, files_of(folder), bodies, self._position(partition))
+                equal = self._equal[partition] = read_incarnation(folder / EQUAL) or 0
+                return Has(partition, incarnation, files_of(folder), bodies, self._position(partition), equal)
             case Copied(partition, name=name, at=at, data=data):
                 self._write(_part_of(folder / name), at, data)
                 self._copied[partition][name] = None
@@ -105,6 +106,9 @@ class Keeper:
                     (folder / name).unlink(missing_ok=True)
             case Tail(partition, incarnation, name, at, data, frames):
                 self._write(folder / name, at, data)
+                if frames and self._equal.get(partition) != incarnation:
+                    self._equal[partition] = incarnation
+                    write_incarnation(folder / EQUAL, incarnation)
                 return Stored(partition, incarnation, frames) if frames else None
             case Body(partition, incarnation, number, name, at, data):
                 self._write(folder / name, at, data)
@@ -139,7 +143,9 @@ class Keeper:
                 if (before / part).is_dir() and not (folder / part).is_dir():
                     (before / part).replace(folder / part)
         shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.copytree(folder, unfinished, ignore=shutil.ignore_patterns(INCARNATION, f".*{PART}", BODIES, VERSIONS))
+        shutil.copytree(
+            folder, unfinished, ignore=shutil.ignore_patterns(INCARNATION, EQUAL, f".*{PART}", BODIES, VERSIONS)
+        )
         shutil.rmtree(to, ignore_errors=True)
         for part in (BODIES, VERSIONS):
             if (folder / part).is_dir():
@@ -186,13 +192,12 @@ class Keeper:
     def _incarnation(self, partition: int) -> int:
         """The youngest incarnation of a partition from which this keeper has had a message."""
         if partition not in self._newest:
-            with suppress(OSError, ValueError):
-                self._newest[partition] = int((self._folder(partition) / INCARNATION).read_text())
-        return self._newest.get(partition, 0)
+            self._newest[partition] = read_incarnation(self._folder(partition) / INCARNATION) or 0
+        return self._newest[partition]
 
     def _begin(self, partition: int, incarnation: int) -> None:
         make_folder(self._folder(partition))
-        replace_file(self._folder(partition) / INCARNATION, f"{incarnation}\n".encode())
+        write_incarnation(self._folder(partition) / INCARNATION, incarnation)
         self._newest[partition] = incarnation
 
     def _folder(self, partition: int) -> Path:

@@ -21,12 +21,14 @@ from pathlib import Path
 from xxhash import xxh3_64
 
 from centime.cluster.replicas.bodies import BODIES, VERSIONS, Bodies
-from centime.cluster.replicas.said import Copied, Dropped, Has, Look, Tail, ToKeeper
+from centime.cluster.replicas.said import Copied, Dropped, Has, Look, Outdated, Tail, ToKeeper
 from centime.files.listing import files_below
+from centime.files.replacement import replace_file
 from centime.store.folder import ABOUT, COPY
 from centime.store.journal import Journal
 
 CHUNK = 1 << 20
+INCARNATION = ".incarnation"  # in a folder: that of its youngest process. In a replica: the youngest that it knows
 LEFT_OUT = frozenset({"lock", "figures.bin", "orders.jsonl"})
 LEFT_OUT_FOLDERS = frozenset({BODIES, VERSIONS, "index", "commands"})
 
@@ -52,6 +54,19 @@ def files_of(folder: Path) -> dict[str, tuple[int, int]]:
     return dict(sorted(found.items(), key=lambda one: (_turn(one[0]), one[0])))
 
 
+def read_incarnation(file: Path) -> int | None:
+    """The incarnation in a file; None without one that can be read."""
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def write_incarnation(file: Path, incarnation: int) -> None:
+    """Writes an incarnation to a file."""
+    replace_file(file, f"{incarnation}\n".encode())
+
+
 def _turn(name: str) -> int:
     return {"state": 0, "snapshots": 1, "journal": 3}.get(Path(name).parts[0], 2)
 
@@ -73,9 +88,22 @@ class Shipper:
         self.bodies.stop()
         return Look(*self._ids)
 
+    def must_be_newest(self, has: Has) -> None:
+        """Outdated if the replica was equal to a process that is younger than the last one of this folder: what that
+        process wrote is missing here. Notes this process, before the replica can be equal to it.
+        """
+        last = read_incarnation(self._folder / INCARNATION)
+        if last is not None and has.equal > last:
+            raise Outdated(
+                f"{self._folder}: this folder is older than its replica, such as one from a backup; delete it to"
+                " continue from the replica"
+            )
+        write_incarnation(self._folder / INCARNATION, self._ids[1])
+
     def differences(self, has: Has, frames: int) -> Iterator[ToKeeper]:
         """The messages that make the replica equal to the folder now; `frames` is the number of its frames, all of them
-        flushed."""
+        flushed.
+        """
         mine = files_of(self._folder)
         for name, (size, digest) in mine.items():
             if has.files.get(name) == (size, digest):

@@ -14,6 +14,10 @@ class Fenced(CentimeError):
     """A younger incarnation of this partition exists."""
 
 
+class Outdated(CentimeError):
+    """The folder of a partition is older than its replica."""
+
+
 class _Said(msgspec.Struct, array_like=True, frozen=True, gc=False):
     partition: int
     incarnation: int
@@ -32,11 +36,14 @@ class BodyFile(NamedTuple):
 
 
 class Has(_Said, frozen=True, tag="has"):
-    """The files of the replica: their lengths and checksums; and the bodies that it has."""
+    """The files of the replica: their lengths and checksums; the bodies that it has; and the incarnation to which it
+    was last equal.
+    """
 
     files: dict[str, tuple[int, int]]
     bodies: dict[str, BodyFile] = {}
     versions: Position | None = None
+    equal: int = 0
 
 
 class Copied(_Said, frozen=True, tag="copied"):
