@@ -36,6 +36,7 @@ from centime.model.document import Document
 from centime.model.kernel import compile_at_once
 from centime.model.outcome import Outcome, PageKind
 from centime.model.response import Response
+from centime.processes.collection import collect_rarely
 from centime.shard.message import Visit, pack
 from centime.store.versions.writer import VersionWriter
 
@@ -70,6 +71,7 @@ def documents() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         compile_at_once()
+        collect_rarely()  # as the processes do that store and index
         _indexed(work / "first", list(_bodies(WARM)))  # compiles, once on each machine
         bodies = list(_bodies(DOCUMENTS))
         size = sum(map(len, bodies)) / 1e6

@@ -14,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from centime.cli import main
+from centime.cli.ending import run
 from centime.crawl.report.opening import look_at
 from centime.crawl.search.finding import CrawlSearch
 from centime.crawl.search.updating import Update, update_index
 from centime.model.errors import BadInput, CentimeError, InUse
 from centime.search.index_files import IndexFiles
+from centime.store.versions import database
 from tests.crawl.search.made import Library, crawled_versions
 
 ONE, TWO, THREE = (f"http://a.example/{name}" for name in ("one", "two", "three"))
@@ -320,6 +323,8 @@ def test_ctrl_c_leaves_a_good_index_with_what_was_done(library: Library) -> None
 KILLED = """
 import sys
 from pathlib import Path
+from centime.cli import main
+from centime.cli.ending import run
 from centime.crawl.report.opening import look_at
 from centime.crawl.search import updating
 from centime.search import index_writer
@@ -371,6 +376,8 @@ def test_versions_that_a_crawl_keeps_are_indexed(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
+from centime.cli import main
+from centime.cli.ending import run
 from centime.crawl.report.opening import look_at
 from centime.crawl.search.updating import update_index
 from centime.model.errors import NoRoom
@@ -394,3 +401,37 @@ def test_a_full_disk_is_said_and_the_next_update_goes_on(tmp_path: Path) -> None
         assert updated(library.folder).pages == 61
         with closing(look_at(library.folder)) as opened:
             assert len(CrawlSearch(opened).find("apples", most=100)) == 60
+
+
+def test_a_pass_over_all_pages_opens_the_database_of_versions_once_and_not_for_each_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(crawled_versions(tmp_path / "crawl"))
+    opened: list[Path] = []
+    connect = database._connect_to_read
+    monkeypatch.setattr(database, "_connect_to_read", lambda path: (opened.append(path), connect(path))[1])
+    for passing in (
+        ["index", folder, "--rebuild"],
+        ["bodies", folder, "-o", str(tmp_path / "bodies")],
+        ["documents", folder],
+        ["changes", folder, "--diff"],
+        ["query", folder, "//p", "--changes"],
+        *(["export", folder, "--format", form, "-o", str(tmp_path / form)] for form in ("jsonl", "git", "warc")),
+    ):
+        opened.clear()
+        assert run(main.app, passing) == 0
+        assert len(opened) <= 2, passing
+
+
+def test_databases_stay_open_until_the_last_of_several_passes_ends(tmp_path: Path) -> None:
+    folder = crawled_versions(tmp_path / "crawl") / "versions"
+    first, second = database.keeping_open(), database.keeping_open()
+    with first:
+        second.__enter__()
+        with database.opened_to_read(folder) as one:
+            pass
+    with database.opened_to_read(folder) as other:
+        assert other is one
+    second.__exit__(None, None, None)
+    with database.opened_to_read(folder) as other:
+        assert other is not one

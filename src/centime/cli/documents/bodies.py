@@ -87,6 +87,7 @@ def _all_bodies(folder: Path, output: Path | None, at: str | None, *, listed: bo
     from centime.crawl.engine.damage import damage_closes
     from centime.crawl.report.bodies import capture_facts, newest_of_all, read_stored
     from centime.crawl.report.opening import folder_of
+    from centime.store.versions.database import keeping_open
 
     if at is not None:
         raise BadInput("--at needs the URL of a page")
@@ -94,7 +95,7 @@ def _all_bodies(folder: Path, output: Path | None, at: str | None, *, listed: bo
 
     def lines() -> Iterator[str]:
         for opened in folders:
-            with damage_closes(opened.path):
+            with damage_closes(opened.path), keeping_open():
                 for stored in newest_of_all(opened):
                     facts = {"url": stored.url, **capture_facts(stored)}
                     if not listed:

@@ -35,8 +35,10 @@ def _index(
     """
     from centime.cluster.report.merging import merged_facts
     from centime.cluster.report.parts import parts_of
+    from centime.processes.collection import collect_rarely
 
     started = perf_counter()
+    collect_rarely()
     with progress(1.0, f"opening {folder.name}", quiet=as_json) as step:
         parts = parts_of(folder)
         updates = parts.update_index(rebuild=rebuild, step=lambda share: step(share, f"indexing {folder.name}"))

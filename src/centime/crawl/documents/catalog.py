@@ -27,7 +27,7 @@ from centime.model.errors import CentimeError, DamagedFile, FileGone, UnknownPag
 from centime.model.ids import page_ids
 from centime.model.outcome import PageKind
 from centime.store.record import NO_PAGE
-from centime.store.versions.database import naming_trouble
+from centime.store.versions.database import keeping_open, naming_trouble
 from centime.warehouse.loader import MOST_PARTS, State
 
 FOLDER, FILE = "documents", "documents.sqlite"
@@ -69,7 +69,7 @@ def updated_catalog(
     """
     named = tuple(str(path.absolute()) for path in catalogs)
     folder = opened.folder.path
-    with _opened(folder / FOLDER) as database, examiner(folder) as loading:
+    with _opened(folder / FOLDER) as database, examiner(folder) as loading, keeping_open():
         for url, importance, size in xml_pages(opened):
             step(1)
             try:

@@ -19,6 +19,7 @@ from centime.crawl.search.paths import CrawlPaths
 from centime.model.errors import BadSetting, UnknownPage
 from centime.model.outcome import PageKind
 from centime.model.pattern import check_pattern, compiled
+from centime.store.versions.database import keeping_open
 
 LONGEST_XPATH = 10_000
 FIRST_BATCH, MOST_BATCH = 64, 4_096  # candidates that are looked up at once
@@ -164,11 +165,12 @@ def stored_pairs(
     whether or not the difference counted as a change when it was seen.
     """
     found: list[Pair] = []
-    for url, importance in pages_of_kind(opened, "any", match, once=True):
-        step(1)
-        with suppress(UnknownPage):
-            pairs = Versions(opened.folder.path, url).pairs_since(since)
-            found += [Pair(seen, url, importance, old, new) for seen, old, new in pairs]
+    with keeping_open():
+        for url, importance in pages_of_kind(opened, "any", match, once=True):
+            step(1)
+            with suppress(UnknownPage):
+                pairs = Versions(opened.folder.path, url).pairs_since(since)
+                found += [Pair(seen, url, importance, old, new) for seen, old, new in pairs]
     return sorted(found, key=lambda pair: -pair.seen)
 
 

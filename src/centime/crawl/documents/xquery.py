@@ -10,6 +10,7 @@ from centime.crawl.documents.xquerying import STATIC
 from centime.crawl.engine.state import CrawlState
 from centime.crawl.report.bodies import capture_at, captures_of, typed_body_of
 from centime.model.errors import BadSetting, CentimeError, UnknownPage
+from centime.store.versions.database import keeping_open
 
 MODULE = "centime.crawl.documents.xquerying"
 MOST_BYTES = 64 << 20  # of a page
@@ -33,7 +34,7 @@ def query_by_xquery(
         raise BadSetting(f"an XQuery has at most {LONGEST_XPATH} characters, not {len(text)}")
     kinds = kinds_of(kind)
     path = opened.folder.path
-    with examiner(path, module=MODULE) as asking:
+    with examiner(path, module=MODULE) as asking, keeping_open():
         tried = asking.examine(Task("", text, body=b"<a/>", content_type="application/xml"))
         if tried.error.startswith(STATIC):
             raise BadSetting(f"{text!r} is not an XQuery (3.1): {tried.error.removeprefix(STATIC)}")

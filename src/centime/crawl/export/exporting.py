@@ -19,6 +19,7 @@ from centime.crawl.search.updating import must_have_bodies
 from centime.files.listing import files_below
 from centime.files.replacement import STANDARD_OUTPUT, is_stream, replacing_file
 from centime.model.errors import BadSetting
+from centime.store.versions.database import keeping_open
 
 Step = Callable[[float], None]
 Facts = dict[str, Any]
@@ -35,7 +36,7 @@ def export_bodies(
         raise BadSetting("--sites is for jsonl, markdown, warc, wacz, and parquet with --text, not for git")
     for opened in states:
         must_have_bodies(opened)
-    with ExitStack() as closing:
+    with ExitStack() as closing, keeping_open():
         for opened in states:
             closing.enter_context(damage_closes(opened.folder.path))
         facts = _WRITERS[form](states, name, path, step, chosen)

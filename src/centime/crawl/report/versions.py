@@ -28,6 +28,7 @@ from centime.crawl.report.bodies import (
     when,
 )
 from centime.model.errors import BadInput, DamagedCrawl, UnknownPage
+from centime.store.versions.database import keeping_open
 from centime.store.versions.stored import StoredVersion
 from centime.warehouse.comparison import Document, TreeChange, changed_sentences, tree_change
 from centime.warehouse.node_history import node_history
@@ -224,12 +225,16 @@ class Versions:
 
 def with_sentences(path: Path, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Rows of `changes`, each with the sentences that differ from the version before; None if these are not stored."""
-    for row in rows:
-        sentences: list[dict[str, list[str]]] | None = None
-        if row["change"] in ("changed", "back"):
-            with suppress(UnknownPage):
-                versions = Versions(path, row["url"])
-                if (pair := versions.around_change(row)) is not None:
-                    steps = changed_sentences(*map(versions.read, pair))
-                    sentences = [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
-        yield row | {"sentences": sentences}
+    with keeping_open():
+        for row in rows:
+            is_compared = row["change"] in ("changed", "back")
+            yield row | {"sentences": _sentences_of(path, row) if is_compared else None}
+
+
+def _sentences_of(path: Path, row: dict[str, Any]) -> list[dict[str, list[str]]] | None:
+    with suppress(UnknownPage):
+        versions = Versions(path, row["url"])
+        if (pair := versions.around_change(row)) is not None:
+            steps = changed_sentences(*map(versions.read, pair))
+            return [{"old": list(step.old), "new": list(step.new)} for step in steps if not step.equal]
+    return None

@@ -19,6 +19,7 @@ from pathlib import Path
 from centime.crawl.report.opening import look_at
 from centime.crawl.search.updating import update_index
 from centime.model.errors import CentimeError, InUse
+from centime.processes.collection import collect_rarely
 from centime.processes.parent import die_with_parent
 
 REST_SECONDS = 5.0
@@ -43,6 +44,7 @@ def follow(folder: Path) -> None:
 def main() -> None:
     """Runs the process."""
     die_with_parent()
+    collect_rarely()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crawl decides when to stop
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("there was no time to finish"))
     with contextlib.suppress(OSError):

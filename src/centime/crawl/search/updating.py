@@ -25,6 +25,7 @@ from centime.search.index_files import IndexFiles
 from centime.search.index_writer import IndexWriter, write_index
 from centime.search.page_text import PageText
 from centime.store.record import Mark
+from centime.store.versions.database import keeping_open
 
 Step = Callable[[float], None]
 Flags = npt.NDArray[np.bool_]
@@ -74,7 +75,11 @@ def update_index(
     def half(share: float) -> None:
         step(share / 2)  # words, then paths
 
-    with write_index(files, known.count, rebuild=rebuild) as writer, page_texts(opened.folder.path) as texts:
+    with (
+        write_index(files, known.count, rebuild=rebuild) as writer,
+        page_texts(opened.folder.path) as texts,
+        keeping_open(),
+    ):
         update.began_again = writer.began_again
         seen_until = known.last_time()
         source = bodies or StoredBodies(opened)

@@ -9,7 +9,6 @@ leases its pages again.
 
 import asyncio
 import contextlib
-import gc
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -29,6 +28,7 @@ from centime.model.outcome import Outcome
 from centime.processes.channel import LENGTH
 from centime.processes.child import Work, serve_crawl
 from centime.processes.clock import RunClock
+from centime.processes.collection import collect_rarely
 from centime.processes.open_files import fitting_connections
 from centime.settings.crawl import FetcherSettings, unpack_fetcher
 from centime.shard.message import AddressesAsked, Lease, Visit, are_grants, pack, unpack_grants, unpack_leases
@@ -172,8 +172,7 @@ async def _serve(settings: bytes, reader: asyncio.StreamReader, writer: asyncio.
 
 def main(number: int | None = None) -> None:
     """Runs a fetcher on the inherited socket."""
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    collect_rarely()
     serve_crawl(_serve, TITLE, number)
 
 

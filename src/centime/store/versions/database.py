@@ -143,17 +143,22 @@ def opened_to_read(folder: Path) -> Iterator[Database | None]:
 
 @contextmanager
 def keeping_open() -> Iterator[None]:
-    """Lets `opened_to_read` keep its databases open until the block ends, in this thread: for reading many versions.
+    """Lets `opened_to_read` keep its databases open until the last such block of this thread ends: for every pass over
+    many versions. After a kill, whoever opens a database alone reads the whole log beside it, which takes milliseconds.
     A database that was replaced meanwhile is opened again.
     """
-    kept: dict[str, _Kept] = {}
-    _keeping.kept = kept
+    blocks = getattr(_keeping, "blocks", 0)
+    if not blocks:
+        _keeping.kept = {}
+    _keeping.blocks = blocks + 1
     try:
         yield
     finally:
-        _keeping.kept = None
-        for one in kept.values():
-            one.database.close()
+        _keeping.blocks -= 1
+        if not _keeping.blocks:
+            kept, _keeping.kept = _keeping.kept, None
+            for one in kept.values():
+                one.database.close()
 
 
 class _Kept(NamedTuple):
