@@ -122,6 +122,14 @@ def test_documents_are_counted_and_listed(site: Crawled, capsys: pytest.CaptureF
     assert run(main.app, ["documents", str(site.folder), "-n", "-1"]) == 2
 
 
+def test_the_record_of_a_page_says_what_its_document_is(site: Crawled, capsys: pytest.CaptureFixture[str]) -> None:
+    document = told(capsys, "page", site.folder, f"{site.url}/valid.xml")["document"]
+    assert (document["state"], document["root"], document["system_id"]) == ("valid", "list", "d/list.dtd")
+    assert run(main.app, ["page", str(site.folder), f"{site.url}/invalid.xml"]) == 0
+    assert "invalid" in capsys.readouterr().out
+    assert "document" not in told(capsys, "page", site.folder, f"{site.url}/page")
+
+
 def test_the_filters_exclude_what_has_no_facts(site: Crawled) -> None:
     opened = look_at(site.folder)
     found = list(filtered(updated_catalog(opened), root="nothing"))

@@ -409,7 +409,12 @@ def test_a_pass_over_all_pages_opens_the_database_of_versions_once_and_not_for_e
     folder = str(crawled_versions(tmp_path / "crawl"))
     opened: list[Path] = []
     connect = database._connect_to_read
-    monkeypatch.setattr(database, "_connect_to_read", lambda path: (opened.append(path), connect(path))[1])
+
+    def counted(path: Path) -> database.Database:
+        opened.append(path)
+        return connect(path)
+
+    monkeypatch.setattr(database, "_connect_to_read", counted)
     for passing in (
         ["index", folder, "--rebuild"],
         ["bodies", folder, "-o", str(tmp_path / "bodies")],
@@ -435,3 +440,19 @@ def test_databases_stay_open_until_the_last_of_several_passes_ends(tmp_path: Pat
     second.__exit__(None, None, None)
     with database.opened_to_read(folder) as other:
         assert other is not one
+
+
+def test_a_forked_child_opens_a_database_of_its_own(tmp_path: Path) -> None:
+    folder = crawled_versions(tmp_path / "crawl") / "versions"
+    with database.keeping_open():
+        with database.opened_to_read(folder) as before:
+            assert before is not None
+        pid = os.fork()
+        if not pid:
+            with database.opened_to_read(folder) as found:
+                os._exit(0 if found is not None and database._keeping.blocks == 0 else 1)
+        assert os.waitpid(pid, 0)[1] == 0
+        with database.opened_to_read(folder) as after:
+            assert after is not before
+            assert after is not None
+            assert after.execute("SELECT count(*) FROM document").fetchone()[0] > 0

@@ -24,7 +24,7 @@ def _page(
     """Explains one page: importance, visits, next visit.
 
     Shows which links give the page its importance, the outcome of every visit, how often the page changes, and when and
-    why the crawl visits it next.
+    why the crawl visits it next; of a stored XML document also its state, DTD, root, namespaces, entities and links.
 
     Examples:
 
@@ -38,8 +38,13 @@ def _page(
         parts = parts_of(folder)
         count = max(1, parts.known)
         report = parts.page(url, now=time.time(), step=lambda done: step(done / count, "finding the links to it"))
+        if report["kind"] == "xml" and (document := parts.document(report["url"])) is not None:
+            report["document"] = document
     show(report if as_json or as_csv else _for_people(report), as_json=as_json, as_csv=as_csv, table="visits")
 
 
 def _for_people(report: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in report.items() if value not in (None, [], {})}
+    document = report.pop("document", None) or {}
+    shown = {f"document {name}".replace("_", " "): value for name, value in document.items()}
+    given = {name: value for name, value in shown.items() if value not in (None, [], {}, "", False)}
+    return {name: value for name, value in (report | given).items() if value not in (None, [], {})}

@@ -260,6 +260,12 @@ class Parts:
         each = [updated_catalog(reader, step, catalogs) for reader in self.readers]
         return heapq.merge(*each, key=lambda entry: entry.importance, reverse=True)
 
+    def document(self, url: str) -> Facts | None:
+        """State and facts of the stored XML document of a page; None if it has none."""
+        from centime.crawl.documents.catalog import document_facts
+
+        return document_facts(self.owner(url), url)
+
     def pages_to_query(
         self, xpath: str, kind: str, match: str, *, at: str | None = None, paths: "Sequence[CrawlPaths | None]" = ()
     ) -> "QueriedParts":

@@ -72,21 +72,36 @@ def updated_catalog(
     with _opened(folder / FOLDER) as database, examiner(folder) as loading, keeping_open():
         for url, importance, size in xml_pages(opened):
             step(1)
-            try:
-                digest = captures_of(folder, url)[-1].digest
-            except UnknownPage:
-                continue  # it was read before the crawl kept bodies
-            known = database.execute("SELECT digest, state, loaded FROM document WHERE url = ?", (url,)).fetchone()
-            if known is None or known[0] != digest or json.loads(known[2])[1]:
-                loaded = _loaded(opened, loading, url, named)
-                database.execute(
-                    "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)",
-                    (url, digest, loaded.state, json.dumps([loaded.error, loaded.wanted, loaded.facts])),
-                )
-            else:
-                error, wanted, facts = json.loads(known[2])
-                loaded = Examined(url, known[1], error, wanted, facts)
-            yield Entry(url, State(loaded.state), importance, size, loaded.error, loaded.wanted, loaded.facts)
+            with suppress(UnknownPage):  # it was read before the crawl kept bodies
+                loaded = _known_or_loaded(opened, database, loading, url, named)
+                yield Entry(url, State(loaded.state), importance, size, loaded.error, loaded.wanted, loaded.facts)
+
+
+def document_facts(opened: CrawlState, url: str) -> dict[str, Any] | None:
+    """State and facts of the stored document of a page; None if none is stored."""
+    folder = opened.folder.path
+    with _opened(folder / FOLDER) as database, examiner(folder) as loading, suppress(UnknownPage):
+        loaded = _known_or_loaded(opened, database, loading, url, ())
+        return {"state": loaded.state, "problem": loaded.error, "wanted": loaded.wanted, **loaded.facts}
+    return None
+
+
+def _known_or_loaded(
+    opened: CrawlState, database: sqlite3.Connection, loading: Examiner, url: str, catalogs: tuple[str, ...]
+) -> Examined:
+    """A document as the catalog has it, or loaded; UnknownPage if its body is not stored."""
+    digest = captures_of(opened.folder.path, url)[-1].digest
+    known = database.execute("SELECT digest, state, loaded FROM document WHERE url = ?", (url,)).fetchone()
+    if known is not None and known[0] == digest:
+        error, wanted, facts = json.loads(known[2])
+        if not wanted:
+            return Examined(url, known[1], error, wanted, facts)
+    loaded = _loaded(opened, loading, url, catalogs)
+    database.execute(
+        "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)",
+        (url, digest, loaded.state, json.dumps([loaded.error, loaded.wanted, loaded.facts])),
+    )
+    return loaded
 
 
 def _loaded(opened: CrawlState, loading: Examiner, url: str, catalogs: tuple[str, ...]) -> Examined:

@@ -154,11 +154,10 @@ def keeping_open() -> Iterator[None]:
     try:
         yield
     finally:
-        _keeping.blocks -= 1
+        _keeping.blocks = max(0, _keeping.blocks - 1)  # a child that leaves a block of its parent's is in none
         if not _keeping.blocks:
-            kept, _keeping.kept = _keeping.kept, None
-            for one in kept.values():
-                one.database.close()
+            _close_kept()
+            _keeping.kept = None
 
 
 class _Kept(NamedTuple):
@@ -170,6 +169,21 @@ class _Kept(NamedTuple):
 
 
 _keeping = threading.local()
+
+
+def _close_kept() -> None:
+    """Closes what is kept open: SQLite can do nothing with it in a forked child. It is opened again if needed."""
+    kept = getattr(_keeping, "kept", None) or {}
+    while kept:
+        kept.popitem()[1].database.close()
+
+
+def _begin_anew() -> None:
+    """A child is in no block."""
+    _keeping.blocks, _keeping.kept = 0, None
+
+
+os.register_at_fork(before=_close_kept, after_in_child=_begin_anew)
 
 
 def _still_open(kept: dict[str, _Kept], folder: Path) -> _Kept | None:
