@@ -144,7 +144,7 @@ def opened_to_read(folder: Path) -> Iterator[Database | None]:
 @contextmanager
 def keeping_open() -> Iterator[None]:
     """Lets `opened_to_read` keep its databases open until the last such block of this thread ends: for every pass over
-    many versions. After a kill, whoever opens a database alone reads the whole log beside it, which takes milliseconds.
+    many versions. After a kill, each opening of a database reads the whole log beside it, which takes milliseconds.
     A database that was replaced meanwhile is opened again.
     """
     blocks = getattr(_keeping, "blocks", 0)
