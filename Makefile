@@ -36,11 +36,11 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
-demo: $(INSTALLED) ## set up, crawl a simulated web, show what was found beside the truth
+demo: $(INSTALLED) ## set up, crawl a simulated web, compare the result with the truth
 	$(BIN)/centime demo --out demo
 
 # At once: together they take less time.
-test: $(READY) ## set up, check and test: all but what make test-bounds and test-long run
+test: $(READY) ## set up, run the checks and all tests except those of make test-bounds and test-long
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
 tests: $(READY)
@@ -49,22 +49,22 @@ tests: $(READY)
 test-long: $(READY) ## more simulated faults, real kills, experiments: every night
 	$(PYTEST) -m long $(LONG)
 
-test-bounds: $(READY) ## the tests of kernels over arrays, with the bounds of arrays checked: the second step of CI
+test-bounds: $(READY) ## the tests of array kernels, with array bounds checked: the second step of CI
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m "not long" $(BOUNDED) $(addprefix --ignore=,$(PLAIN))
 
-test-kernels: $(READY) ## the tests of kernels again, uncompiled with coverage: every night
+test-kernels: $(READY) ## the tests of kernels again, not compiled, with coverage: every night
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not compiled" --cov --cov-report=term tests/ledger tests/model
 
 test-fast: $(READY) ## the quick tests, for the working loop: no processes, no long compilation
 	$(BIN)/pytest --quiet --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not slow and not long"
 
-fuzz: $(READY) ## mutated inputs for all readers, then property tests with new examples, for SECONDS=120
+fuzz: $(READY) ## run all parsers on mutated inputs, then property tests with new examples, for SECONDS=120
 	$(BIN)/python -m bench.fuzz --seconds $(SECONDS)
 
 check: lint ## lint, format, types, layers, documents
 	$(BIN)/pytest --quiet tests/test_documents.py
 
-lint: $(READY) ## what check does, without the tests of documents
+lint: $(READY) ## the same as check, without the tests of documents
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@test -z "$(TYPES)" || test -e .mypy_cache || ! cp -r "$(TYPES)" .mypy_cache.new 2>/dev/null || mv .mypy_cache.new .mypy_cache
@@ -84,26 +84,26 @@ faults: $(READY) ## simulate 100 000 faults of disks, for an hour, resumable; WO
 bench: $(READY) ## measure speed, memory and error on this machine
 	$(BIN)/python -m bench $(if $(GRAPH),--graph $(GRAPH))
 
-bench-rank: $(READY) ## measure ranking beside its peers, which it installs first
+bench-rank: $(READY) ## compare ranking with its peers, which it installs first
 	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench rank $(if $(GRAPH),--graph $(GRAPH))
 	$(BIN)/python -m bench.suite $(if $(GRAPH),--graph $(GRAPH))
 
-bench-crawl: $(READY) ## measure the crawler beside its peers on real pages, both of which it fetches first
+bench-crawl: $(READY) ## compare the crawler with its peers on real pages, both of which it fetches first
 	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench.crawl
 	$(BIN)/python -m bench.isolation
 
-bench-replay: $(READY) ## prove that an archive has what Chromium asks for, and that pywb replays it, both of which it fetches first
+bench-replay: $(READY) ## prove that an archive has all files that Chromium requests, and that pywb replays it; fetches both first
 	$(BIN)/python -m bench.replay
 
-bench-refresh: $(READY) ## measure how fresh the copy is kept, beside other policies and the one that knows the truth
+bench-refresh: $(READY) ## measure how fresh the copy is kept, compared with other policies and an oracle
 	$(BIN)/python -m bench.refresh
 
-bench-changes: $(READY) ## measure which changes of pages are seen and which noise is reported, on pages that it fetches first
+bench-changes: $(READY) ## measure which changes of pages are detected and how much noise is reported, on pages that it fetches first
 	$(BIN)/python -m bench.changes
 
-bench-warehouse: $(READY) ## measure versions, diffs and search of real documents beside their peers, both of which it fetches first
+bench-warehouse: $(READY) ## compare versions, diffs and search of real documents with their peers, both of which it fetches first
 	@$(INSTALL) -r bench/peers.lock
 	$(BIN)/python -m bench.warehouse
 	$(BIN)/python -m bench.search
@@ -112,7 +112,7 @@ bench-warehouse: $(READY) ## measure versions, diffs and search of real document
 bench-cluster: $(READY) ## measure a ledger that is divided among partitions, simulate 10 000 crashes of clusters, kill real ones
 	$(BIN)/python -m bench.cluster $(if $(GRAPH),--graph $(GRAPH))
 
-bench-serve: $(READY) ## measure the window over a crawl of a million pages: latency, clients, what the crawl loses
+bench-serve: $(READY) ## measure the window over a crawl of a million pages: latency, clients, slowdown of the crawl
 	$(BIN)/python -m bench.serve
 
 package: $(READY) ## build the wheel and the source distribution in build/package, and try both in clean environments
@@ -121,7 +121,7 @@ package: $(READY) ## build the wheel and the source distribution in build/packag
 
 COMPILE := $(BIN)/pip-compile $(UPGRADE) --generate-hashes --allow-unsafe --no-strip-extras --no-header \
     --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --quiet
-lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade pins all anew
+lock: $(READY) ## pin new dependencies, with hashes; UPGRADE=--upgrade updates all pins
 	$(COMPILE) --extra dev --extra all --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra plots --build-deps-for editable --constraint requirements.lock --output-file program.lock pyproject.toml
 	$(COMPILE) --constraint requirements.lock --output-file bench/peers.lock bench/peers.in
