@@ -1,6 +1,6 @@
 """One crawl of `bench.scrapy_site` with Scrapy; prints the pages after the first WARM ones and the CPU that they took.
 
-python -m bench.scrapy_crawl memory|jobdir|centime PORT FOLDER PAGES WARM COMPILES
+python -m bench.scrapy_crawl memory|jobdir|centime PORT FOLDER PAGES WARM
 """
 
 import json
@@ -57,7 +57,7 @@ def main(kind: str, port: str, folder: str, pages: int, warm: int) -> tuple[int,
 
 
 if __name__ == "__main__":
-    if sys.argv[6] == "1":
-        compile_at_once()
     kind, port, folder, pages, warm = sys.argv[1:6]
+    if kind == "centime":
+        compile_at_once()
     print(json.dumps(main(kind, port, folder, int(pages), int(warm))))

@@ -194,6 +194,27 @@ def test_order_is_priority_then_importance_then_age(tmp_path: Path) -> None:
     assert order[1:-1] == pages  # they are equal, and no batch was imported since
 
 
+@pytest.mark.parametrize(("took", "waits"), [(0.0, 0.5), (0.1, 2.5), (60.0, 5.0)])
+def test_batches_that_take_long_are_imported_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, took: float, waits: float
+) -> None:
+    with _running(tmp_path / "c") as run:
+        scheduler, now, imports = run.scheduler, [100.0], []
+        monkeypatch.setattr(scheduler, "_steady", lambda: now[0])
+
+        def importing() -> None:
+            imports.append(now[0])
+            scheduler._log.imported(scheduler._log.visits)
+            now[0] += took
+
+        monkeypatch.setattr(scheduler, "_import_visits", importing)
+        run.add(A, B, C, D)
+        while (request := run.next()) is not None:
+            run.visit(request)
+            now[0] += waits / 2 + 0.01
+        assert [imports[1] - imports[0], len(imports)] == [pytest.approx(took + waits + 0.02), 2]
+
+
 def test_links_raise_the_importance_of_requests_that_wait(tmp_path: Path) -> None:
     with _running(tmp_path / "c") as run:
         run.downloader.domain_concurrency = 1

@@ -35,8 +35,9 @@ from centime.scrapy.request_log import LoggedRequest, Place, RequestLog
 from centime.scrapy.waiting import WaitingRequest, WaitingRequests
 from centime.store.folder import SCRAPY
 
-BATCH = 64  # visits that are imported at once
-BATCH_SECONDS = 0.5  # after which fewer are
+BATCH = 256  # visits that are imported at once
+BATCH_SECONDS = 0.5, 5.0  # after which fewer are: more if importing a batch, which has costs of its own, takes long
+IMPORTING = 0.04  # the share of time for it
 SYNC_SECONDS = 5.0  # between two waits for the disk, which only a power failure needs
 PICKLE = 4
 UNPICKLABLE = (ValueError, TypeError, AttributeError, pickle.PicklingError)  # as in Scrapy's disk queues
@@ -63,7 +64,7 @@ class Scheduler(BaseScheduler):
         self._filter: BaseDupeFilter | None = None  # another one than Scrapy's default
         self._own_filter: RFPDupeFilter | None = None
         self._steady = steady
-        self._imported_at = self._synced_at = steady()
+        self._import_from = self._synced_at = steady()
         self._warned = self._failed = False
 
     @classmethod
@@ -165,7 +166,7 @@ class Scheduler(BaseScheduler):
             self._end(self._downloads.ended(self._under_way))
             now = self._steady()
             count = len(self._log.unimported)
-            if count >= BATCH or (count and now - self._imported_at >= BATCH_SECONDS):
+            if count >= BATCH or (count and now >= self._import_from):
                 self._import()
             if now - self._synced_at >= SYNC_SECONDS:
                 self._log.sync()
@@ -293,8 +294,16 @@ class Scheduler(BaseScheduler):
     # ---- the crawl
 
     def _import(self) -> None:
+        """Imports all visits, and says when the next ones are due."""
+        started = self._steady()
+        self._import_visits()
+        took = self._steady() - started
+        least, most = BATCH_SECONDS
+        self._import_from = started + took + min(most, max(least, took / IMPORTING))
+
+    def _import_visits(self) -> None:
         """Gives the crawl all visits, and the requests that wait the importance of their pages."""
-        visits, self._imported_at = self._log.unimported, self._steady()
+        visits = self._log.unimported
         if visits:
             self._count("centime/visits", self._pages.take(visits, self._log.visits))
             self._log.imported(self._log.visits)
