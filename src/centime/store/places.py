@@ -25,7 +25,7 @@ def misplaced(path: Path) -> dict[Path, str]:
 
 
 def misplaced_bodies(bodies: Path) -> dict[Path, str]:
-    """Entries of the archive of bodies that are in the place of a file, each with a sentence."""
+    """Entries of the archive of bodies that are in place of a file, each with a sentence."""
     return dict(_not_files(bodies, *BODIES))
 
 

@@ -28,7 +28,7 @@ def must_be_readable(path: Path) -> None:
 
 
 def set_aside(path: Path, found: Mapping[Path, str], report: Repaired) -> None:
-    """Moves an entry that is in the place of another to the folder of damaged files, and reports it."""
+    """Moves an entry that is in place of another to the folder of damaged files, and reports it."""
     for place, trouble in found.items():
         if not trouble:
             continue

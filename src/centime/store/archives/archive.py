@@ -228,7 +228,7 @@ class Completed(NamedTuple):
 
 def complete_open_files(folder: Path) -> list[Completed]:
     """Completes the files that killed processes left open, truncated after the last complete record. No process may be
-    writing. DamagedFile if a folder or the like is in the place of a file.
+    writing. DamagedFile if a folder or the like is in place of a file.
     """
     completed = []
     if strange := misplaced_bodies(folder):  # the fetchers would meet it later
