@@ -3,7 +3,8 @@ from hypothesis import given
 from lxml import etree
 
 from centime.warehouse.comparison import Document, TreeChange, tree_change
-from centime.warehouse.written_delta import as_xml, operations
+from centime.warehouse.nodes import ELEMENT
+from centime.warehouse.written_delta import MOST_STEPS, Paths, as_xml, operations
 from tests.warehouse.documents import documents, edited
 
 
@@ -81,3 +82,22 @@ def test_what_is_no_xml_in_a_page_is_written_as_what_is(page: str) -> None:
     found = tree_change([Document(b"<p>", "text/html"), Document(page.encode(), "text/html")], 0, 1)
 
     etree.fromstring(as_xml(operations(found)).encode())
+
+
+def test_paths_of_a_deep_document_are_bounded() -> None:
+    deep = "<a b='1'>" * 3_000 + "</a>" * 3_000
+    found = operations(change(deep, deep.replace("1", "2")))
+    assert len(found) == 3_000
+    assert {one["path"] for one in found[-3:]} == {"..." + "/a" * MOST_STEPS}
+    assert found[0]["path"] == "/a"
+    assert found[MOST_STEPS - 1]["path"] == "/a" * MOST_STEPS
+
+
+@given(documents())
+def test_paths_are_those_that_lxml_gives(text: str) -> None:
+    root = etree.fromstring(text)
+    document = Document(text.encode(), "text/xml")
+    made = tree_change([document, document], 0, 1)
+    paths = Paths(made.new, made.new_xids)
+    ours = [paths.path(int(xid)) for xid, kind in zip(made.new_xids, made.new.kind, strict=True) if kind == ELEMENT]
+    assert ours == [root.getroottree().getpath(one) for one in root.iter(etree.Element)]

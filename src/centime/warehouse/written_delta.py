@@ -20,12 +20,16 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
+import numpy.typing as npt
 
 from centime.warehouse.comparison import TreeChange
 from centime.warehouse.contents import SEPARATOR, readable
 from centime.warehouse.delta import Subtree, Xids
 from centime.warehouse.nodes import COMMENT, ELEMENT, INSTRUCTION, TYPE
 from centime.warehouse.tree import Tree
+
+MOST_STEPS = 256  # of a path: with all of them, paths of a deep document would take the square of its size
+Numbers = npt.NDArray[np.int64]
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LETTERS = (
@@ -173,19 +177,17 @@ class Paths:
         self._sorted = xids[self._order]
         self._by_parent = np.argsort(tree.parent, kind="stable")
         self._begins = np.searchsorted(tree.parent[self._by_parent], np.arange(len(tree) + 1))
-        self._known: dict[int, str] = {0: ""}
+        self._steps: dict[int, str] = {}
+        self._among: dict[int, tuple[Numbers, Numbers, Numbers]] = {}
 
     def path(self, xid: int) -> str:
-        """The path of a node, such as /shop/item[2]/text()."""
+        """The path of a node, such as /shop/item[2]/text(); of one deeper than MOST_STEPS its end, behind `...`."""
         node = int(self._order[np.searchsorted(self._sorted, xid)])
-        above = []
-        while node not in self._known:
-            above.append(node)
+        steps: list[str] = []
+        while node and len(steps) < MOST_STEPS:
+            steps.append(self._step(node))
             node = int(self._tree.parent[node])
-        for each in reversed(above):
-            parent = int(self._tree.parent[each])
-            self._known[each] = f"{self._known[parent]}/{self._step(parent, each)}"
-        return self._known[above[0]] if above else self._known[node] or "/"
+        return (".../" if node else "/") + "/".join(reversed(steps))
 
     def xid_at(self, path: str) -> int:
         """The identifier of the node that has a path; 0 if there is none."""
@@ -207,9 +209,28 @@ class Paths:
         kind = int(self._tree.kind[node])
         return self._tree.contents.name(int(self._tree.label[node])) if kind == ELEMENT else _STEPS.get(kind, "text()")
 
-    def _step(self, parent: int, node: int) -> str:
-        tree = self._tree
-        kind, label, name = int(tree.kind[node]), int(tree.label[node]), self._name(node)
-        siblings = self._by_parent[self._begins[parent] : self._begins[parent + 1]]
-        alike = siblings[(tree.label[siblings] == label) & (tree.kind[siblings] == kind)]
-        return name if len(alike) == 1 else f"{name}[{int(np.searchsorted(alike, node)) + 1}]"
+    def _step(self, node: int) -> str:
+        if (known := self._steps.get(node)) is None:
+            siblings, places, counts = self._siblings(int(self._tree.parent[node]))
+            at = int(np.searchsorted(siblings, node))
+            name = self._name(node)
+            known = self._steps[node] = name if counts[at] == 1 else f"{name}[{int(places[at])}]"
+        return known
+
+    def _siblings(self, parent: int) -> tuple[Numbers, Numbers, Numbers]:
+        """The children of a node, the place of each among those of its kind and name, and how many these are."""
+        if (known := self._among.get(parent)) is None:
+            tree = self._tree
+            siblings = self._by_parent[self._begins[parent] : self._begins[parent + 1]]
+            alike = np.stack((tree.kind[siblings].astype(np.int64), tree.label[siblings].astype(np.int64)))
+            order = np.lexsort(alike)
+            is_first = np.ones(len(siblings), dtype=np.bool_)
+            is_first[1:] = (np.diff(alike[:, order]) != 0).any(axis=0)
+            group = np.cumsum(is_first) - 1
+            counts = np.bincount(group)
+            places = np.empty(len(siblings), dtype=np.int64)
+            many = np.empty(len(siblings), dtype=np.int64)
+            places[order] = np.arange(len(siblings)) - np.flatnonzero(is_first)[group] + 1
+            many[order] = counts[group]
+            known = self._among[parent] = siblings, places, many
+        return known
