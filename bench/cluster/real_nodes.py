@@ -180,10 +180,13 @@ class NodeFaults(Faults):
             case "killed" if pid:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            case "stuck" | "killed":
-                pass
+            case "keeper" if known := [keeper for keeper in crawl.keeper_pids if keeper]:
+                with suppress(ProcessLookupError):
+                    os.kill(self._chance.choice(known), signal.SIGKILL)
+            case "all":
+                os.kill(os.getpid(), signal.SIGKILL)
             case _:
-                super().make(kind, victim, crawl)
+                pass  # nodes have not yet said which process it is
 
 
 def _run(path: Path, seeds: list[str], disks: Disks, token: Path, faults: Faults) -> str:
