@@ -43,6 +43,11 @@ def test_nodes_are_listed_removed_added_and_stopped(
     wait_for(lambda: len(nodes_of(nodes[0])) == 1)
     assert run(app, ["cluster", "add", other, *common]) == 0
     wait_for(lambda: listed() == {head: "head", other: "there"})
+    assert run(app, ["cluster", "remove", head, *common]) == 0
+    assert "stays the head" in capsys.readouterr().err
+    assert listed() == {head: "head, leaves", other: "there"}
+    assert run(app, ["cluster", "add", head, *common]) == 0
+    assert listed() == {head: "head", other: "there"}
     assert run(app, ["cluster", "stop", *common]) == 0
     for machine in nodes:
         machine.wait()
