@@ -12,8 +12,8 @@ Guaranteed: |x - x*|_1 <= d/(1-d) |x - h|_1, where x = Gh is one exact iteration
 what floating-point rounding can add. An error below that cannot be reached; the certified error then states the error
 that was reached.
 
-Methods: `push` is the fastest; `sliced` is for graphs whose vectors are larger than a cache (`auto` chooses between
-them); `jacobi` and `gauss-seidel` are the textbook methods and can also stop by change or by a stable top.
+Methods: `push` is the fastest, and what `auto` takes; `sliced` is the solver that also ranks beyond memory; `jacobi`
+and `gauss-seidel` are the textbook methods and can also stop by change or by a stable top.
 
 `auto` makes no more than MOST_ITERATIONS sweeps, and neither do `sliced` and the textbook methods; the certified error
 then states the error that was reached.
@@ -46,7 +46,6 @@ NEARER = 0.98  # of the requested error, so that rounding does not lift the cert
 MOST_ITERATIONS = 100_000
 IDLE = 5  # iterations in a row without a smaller change: only rounding is left
 ROUNDING = 1e-6  # debts above this share of all scores are not due to rounding
-MANY_PAGES = 4_000_000  # vectors larger than a cache: reading links slice by slice is faster
 LEAST_DAMPING = 1e-6  # of `sliced`, which stores d y / k instead of y
 LOOKED_AT = 4  # sweeps of `push` after which it is decided whether to renumber pages
 STEADY = 3  # a top that stays the same for this many iterations is stable
@@ -85,7 +84,7 @@ def pagerank(
     plain = emphasis is None and begin is None and not len(weights) and damping >= LEAST_DAMPING
     chosen = method
     if method == "auto":
-        chosen = "jacobi" if textbook else "sliced" if plain and graph.pages >= MANY_PAGES else "push"
+        chosen = "jacobi" if textbook else "push"
     if textbook and chosen in ("push", "sliced"):
         raise BadSetting("only the methods jacobi and gauss-seidel can stop by change or by a stable top")
     if chosen == "sliced" and not plain:
@@ -156,20 +155,22 @@ def _in_slices(
     factor, pages = damping / (1 - damping), graph.pages
     solver = SliceSolver(MemorySlices(graph), Values(pages, np.float64), damping, crew, 0)
     solver.begin()
-    aim, last = error, np.inf
+    aim, least, idle = error, np.inf, 0
     while True:
         solver.iterate()
         estimate = factor * solver.moved / solver.total
         if progress is not None:
             progress(estimate)
-        exhausted = (solver.moved >= last and estimate < 1e-12) or solver.iterations >= MOST_ITERATIONS
+        idle = idle + 1 if solver.moved >= least else 0
+        rounded = idle >= IDLE and solver.moved < ROUNDING * solver.total
+        exhausted = rounded or solver.iterations >= MOST_ITERATIONS
         if estimate <= aim or exhausted:
             scores, moved = solver.scores()
             certified = certified_error(damping, moved, rounding_of_sums(graph.in_degree, scores), pages)
             if certified <= error or exhausted:
                 return Scores(scores, "sliced", solver.iterations, solver.iterations + 1.0, moved, certified)
             aim = estimate / 2
-        last = solver.moved
+        least = min(least, solver.moved)
 
 
 def _iterate(

@@ -2,7 +2,7 @@
 
 A sweep passes money on from page to page as long as links lead to pages whose turn comes later. Pages are renumbered by
 a depth-first search: the reverse of the order in which it leaves them. Without cycles, all links then lead to later
-pages. It takes about as long as 25 sweeps, and pays where pages have few links: on graphs like the web, with many
+pages. It takes about as long as 80 sweeps, and pays where pages have few links: on graphs like the web, with many
 links to choose from, it saves one sweep of twenty.
 """
 

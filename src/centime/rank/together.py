@@ -32,10 +32,12 @@ from centime.model.kernel import Whole, kernel
 from centime.rank.certificate import certified_error, rounding_of_sums
 from centime.rank.crew import crew_for, cut_evenly
 from centime.rank.interest import Options
-from centime.rank.pagerank import MANY_PAGES, page_vector, pagerank
+from centime.rank.pagerank import page_vector, pagerank
 from centime.rank.scores import Scores
 
 Table = npt.NDArray[np.float64]
+MANY_PAGES = 4_000_000
+"""From this number of pages on, all vectors are computed in the same passes."""
 FEW = 8
 """The most vectors for which one after the other is faster."""
 

@@ -6,8 +6,9 @@ dangles):
 
     y_i = (sum over links j->i, j != i, of v_j  +  b e_i) / (1 - d own_i / k_i)
 
-After each iteration b is what pages have not paid along links, for each page: the balance that power iteration keeps.
-It costs nothing, and without it a graph that mixes fast takes as many iterations as one that does not (`push.py`).
+After each iteration b N is what pages have not paid along links: the balance that power iteration keeps. It costs
+nothing, and without it a graph that mixes fast takes as many iterations as one that does not (`push.py`). It must be
+what they have not paid of y, not of N: where a page has little but links to itself, that would diverge.
 
 The new v of a slice are used by the slices after it (Section 5.3 of the Xyleme paper). Slices are processed in groups,
 one per thread. The values of a group are written when all its slices are done, so the result does not depend on which
