@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bench.cluster.machines import Machine, machines, nodes_of, wait_for, write_token
+from bench.cluster.machines import TOKEN, Machine, machines, nodes_of, wait_for, write_token
 from centime.cli.crawl import cluster
 from centime.cli.ending import run
 from centime.cli.main import app
+from centime.cluster.folder import About, encode_about
+from centime.cluster.nodes.line import NodeLine, ask_node
+from centime.cluster.nodes.said import Busy, Forget
+from centime.model.errors import BadInput
+from centime.processes.clock import RunClock
 
 
 @pytest.fixture
@@ -53,6 +58,32 @@ def test_nodes_are_listed_removed_added_and_stopped(
         machine.wait()
     assert run(app, ["cluster", "status", *common]) == 2
     assert "no node answers there" in capsys.readouterr().err
+
+
+def test_a_crawl_is_deleted_from_all_nodes_unless_it_runs(
+    nodes: list[Machine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = encode_about(About(id="0123", partitions=2, created=1.0))
+    kept = [machine.disk / "0123" for machine in nodes]
+    for folder in (*kept, tmp_path / "web", nodes[0].disk / "other"):
+        folder.mkdir()
+        (folder / "cluster.json").write_bytes(about)
+    common = ["--cluster", nodes[0].address, "--token-file", str(tmp_path / "token")]
+    assert run(app, ["cluster", "delete", *common]) == 2
+    assert run(app, ["cluster", "delete", "--crawl", "none", *common]) == 2
+    line = NodeLine(nodes[1].address, TOKEN, "a run", "0123", RunClock())
+    assert run(app, ["cluster", "delete", str(tmp_path / "web"), *common]) == 2
+    assert "crawl 0123 is running" in capsys.readouterr().err
+    assert isinstance(ask_node(nodes[1].address, TOKEN, Forget("0123")), Busy)
+    line.hang_up()
+    assert all(folder.is_dir() for folder in kept)
+    assert run(app, ["cluster", "delete", str(tmp_path / "web"), *common]) == 0
+    assert not any(folder.exists() for folder in kept)
+    assert (nodes[0].disk / "other").is_dir()
+    for name in ("..", ".", "../m1"):
+        with pytest.raises(BadInput):
+            ask_node(nodes[0].address, TOKEN, Forget(name))
+    assert nodes[1].disk.is_dir()
 
 
 def test_a_node_with_partitions_is_not_let_go_while_no_crawl_runs(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from centime.cluster.nodes.said import NodeInfo
 
 USUAL_ADDRESS = "127.0.0.1:7400"
-ACTIONS = ("start", "status", "add", "remove", "stop", "gather", "recover")
+ACTIONS = ("start", "status", "add", "remove", "stop", "gather", "recover", "delete")
 LOOK_SECONDS = 1.0
 TokenFile = Annotated[
     Path | None,
@@ -37,7 +37,8 @@ def _cluster(
     target: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NODE|DIR]", help="Address of a node (add, remove, stop); folder of a crawl (gather, recover)."
+            metavar="[NODE|DIR]",
+            help="Address of a node (add, remove, stop), or folder of a crawl (gather, recover, delete).",
         ),
     ] = None,
     head: Annotated[bool, typer.Option("--head", help="With start: the node that others join.")] = False,
@@ -59,7 +60,7 @@ def _cluster(
         bool, typer.Option("--bodies", help="With gather: also copy stored bodies and versions that are new.")
     ] = False,
     crawl: Annotated[
-        str, typer.Option("--crawl", metavar="ID", help="With recover: which crawl, if the nodes hold several.")
+        str, typer.Option("--crawl", metavar="ID", help="With recover and delete: which crawl, if not by DIR.")
     ] = "",
     token_file: TokenFile = None,
     as_json: Json = False,
@@ -80,6 +81,7 @@ def _cluster(
     gather    copies the partitions of a crawl into DIR, for reports
     recover   rebuilds DIR from the nodes, if the machine of the coordinator
               was lost
+    delete    deletes what the nodes hold of the crawl of DIR, or of --crawl
 
     Examples:
 
@@ -115,6 +117,8 @@ def _cluster(
             _gather(Path(_needed(target, "DIR")), token, bodies=bodies, as_json=as_json)
         case "recover":
             _recover(Path(_needed(target, "DIR")), cluster, token, crawl)
+        case "delete":
+            _delete(target, cluster, token, crawl)
 
 
 def _start(listen: str, folder: Path, token_file: Path | None, *, head: bool, join: str) -> None:
@@ -230,6 +234,25 @@ def _recover(path: Path, cluster: str, token: bytes, crawl: str) -> None:
 
     about = recover(path, cluster, token, crawl)
     say(f"{path}: crawl {about.id} with {about.partitions} partitions; centime crawl {path} continues it")
+
+
+def _delete(folder: str | None, cluster: str, token: bytes, crawl: str) -> None:
+    from centime.cluster.folder import read_about
+    from centime.cluster.nodes.line import ask_node
+    from centime.cluster.nodes.said import Busy, Crawls, Forget, Known
+
+    if (folder is None) == (not crawl):
+        raise BadSetting("cluster: give DIR or --crawl ID, and not both")
+    crawl = crawl or read_about(Path(folder or "")).id
+    nodes = [node.address for node in _nodes(cluster, token)]
+    known = {address: ask_node(address, token, Crawls()) for address in nodes}
+    holding = [one for one, found in known.items() if isinstance(found, Known) and crawl in found.crawls]
+    if not holding:
+        raise BadInput(f"{cluster}: none of its {len(nodes)} nodes holds crawl {crawl}")
+    runs = [one for one in holding if isinstance(found := known[one], Known) and found.crawls[crawl].runs]
+    if runs or any(isinstance(ask_node(one, token, Forget(crawl)), Busy) for one in holding):
+        raise BadInput(f"crawl {crawl} is running; stop it first")
+    say(f"crawl {crawl}: deleted from {', '.join(holding)}")
 
 
 def _needed(target: str | None, what: str) -> str:

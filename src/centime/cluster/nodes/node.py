@@ -37,6 +37,7 @@ from centime.cluster.nodes.said import (
     End,
     Find,
     Follow,
+    Forget,
     Found,
     Join,
     Kill,
@@ -312,6 +313,11 @@ class Node:
                     file.parent.name: self._copy_of(file.parent.name) for file in self._folder.glob(f"*/{CLUSTER}")
                 }
                 answer = Known({name: CrawlCopy(data, name in runs) for name, data in found.items() if data})
+            case Forget(crawl) if any(one.crawl == crawl for one in self._lines):
+                answer = Busy()
+            case Forget(crawl):
+                shutil.rmtree(self._below(f"{crawl}/{CLUSTER}").parent, ignore_errors=True)
+                answer = Done()
             case Drop(folder):
                 shutil.rmtree(self._below(folder), ignore_errors=True)
         if answer is not None:

@@ -7,6 +7,7 @@ Follow      asks a node to join a head
 End         ends a node
 Work        a run of a crawl; then Ping, Kill, Find, Drop and Note. When it hangs up or is silent, its processes are
             killed
+Forget      asks to delete all that a node has of a crawl
 Crawls      asks for the copies of `cluster.json` that a node has
 Start       from here on the connection belongs to a new process of that run
 Send        from here on it belongs to a process that sends a folder (`gathering.py`)
@@ -131,6 +132,12 @@ class Drop(msgspec.Struct, array_like=True, frozen=True, tag="drop"):
     folder: str
 
 
+class Forget(msgspec.Struct, array_like=True, frozen=True, tag="forget"):
+    """Deletes all that a node has of a crawl; `Busy` answers if the crawl runs."""
+
+    crawl: str
+
+
 class Note(msgspec.Struct, array_like=True, frozen=True, tag="note"):
     """A copy of the `cluster.json` of a crawl that runs on this line; an older version never replaces a newer one."""
 
@@ -156,7 +163,7 @@ class Known(msgspec.Struct, array_like=True, frozen=True, tag="known"):
     crawls: dict[str, CrawlCopy]
 
 
-ToNode = Join | List | Leave | Follow | End | Work | Start | Send | Ping | Kill | Find | Drop | Note | Crawls
+ToNode = Join | List | Leave | Follow | End | Work | Start | Send | Ping | Kill | Find | Drop | Forget | Note | Crawls
 FromNode = Listing | Done | Ready | Busy | Pong | Found | Known
 
 pack = msgspec.msgpack.Encoder().encode
