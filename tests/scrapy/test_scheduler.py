@@ -215,6 +215,25 @@ def test_batches_that_take_long_are_imported_less_often(
         assert [imports[1] - imports[0], len(imports)] == [pytest.approx(took + waits + 0.02), 2]
 
 
+def test_requests_beyond_those_in_memory_are_restored_and_one_object_may_wait_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("centime.scrapy.scheduler.IN_MEMORY", 2)
+    with _running(tmp_path / "c") as run:
+        twice = Request(A, dont_filter=True, meta={"number": 1})
+        other = Request(B, meta={"number": 2})
+        assert [run.scheduler.enqueue_request(one) for one in (twice, twice, other)] == [True, True, True]
+        first, second, third = run.next(), run.next(), run.next()
+        assert first is twice
+        assert second is not None
+        assert third is not None
+        assert (second is twice, second.url, second.meta["number"]) == (False, A, 1)
+        assert (third is other, third.url, third.meta["number"]) == (False, B, 2)
+        assert len(run.scheduler._under_way) == 3
+        run.add(C)
+        assert run.scheduler._in_memory == 1
+
+
 def test_links_raise_the_importance_of_requests_that_wait(tmp_path: Path) -> None:
     with _running(tmp_path / "c") as run:
         run.downloader.domain_concurrency = 1

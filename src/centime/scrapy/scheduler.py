@@ -37,6 +37,7 @@ from centime.store.folder import SCRAPY
 
 BATCH = 256  # visits that are imported at once
 BATCH_SECONDS = 0.5, 5.0  # after which fewer are: more if importing a batch, which has costs of its own, takes long
+IN_MEMORY = 2_000  # requests that wait are kept as they are too, so that they need not be restored from the log
 IMPORTING = 0.04  # the share of time for it
 SYNC_SECONDS = 5.0  # between two waits for the disk, which only a power failure needs
 PICKLE = 4
@@ -65,6 +66,7 @@ class Scheduler(BaseScheduler):
         self._own_filter: RFPDupeFilter | None = None
         self._steady = steady
         self._import_from = self._synced_at = steady()
+        self._in_memory = 0
         self._warned = self._failed = False
 
     @classmethod
@@ -185,7 +187,11 @@ class Scheduler(BaseScheduler):
         while (one := self._waiting.take()) is not None:
             if one.page >= 0:
                 self._leave(one)
-            request = one.request if one.place is None else self._loaded(one.place)
+            request = one.request
+            if one.place is not None:
+                self._in_memory -= request is not None
+                if request is None or request in self._under_way:  # the same one may be enqueued twice
+                    request = self._loaded(one.place)
             if request is None:
                 continue
             self._under_way[request] = one
@@ -207,7 +213,9 @@ class Scheduler(BaseScheduler):
         else:
             place = self._log.push(LoggedRequest(number, seen, url, slot, request.priority, start, pickled))
             self._log.flush()
-            self._wait(WaitingRequest(number, url, slot, request.priority, place))
+            kept = request if self._in_memory < IN_MEMORY else None
+            self._in_memory += kept is not None
+            self._wait(WaitingRequest(number, url, slot, request.priority, place, kept))
         self._count("scheduler/enqueued")
         self._count("scheduler/enqueued/memory" if pickled is None else "scheduler/enqueued/disk")
 

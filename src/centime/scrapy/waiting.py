@@ -33,7 +33,7 @@ class WaitingRequest:
         self.slot = slot
         self.priority = priority
         self.place = place  # in the log; None if it is in memory alone
-        self.request = request
+        self.request = request  # if it is in memory
         self.weight = 0.0  # the importance of its page, in any unit
         self.page = -1  # the number of its page in the crawl, when it is known
         self.taken = False  # it does not wait any more
