@@ -1,5 +1,7 @@
 """Sections 2 and 3 of "Inside PageRank": what holds for W and the iterations on it."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,14 @@ def test_the_error_bound_of_the_solution_is_nothing_and_of_ones_covers_their_err
     walk, x = transition(graph), scores_of(graph, d)
     assert error_bound(walk, x, d) == close(0, abs=1e-9)
     assert np.abs(1 - x).sum() <= error_bound(walk, np.ones(graph.pages), d) + 1e-9
+
+
+def test_the_error_bound_has_what_its_own_rounding_can_hide() -> None:
+    walk = transition(linked(2, [(1, 2)]))
+    exact = [Fraction(15, 100), Fraction(15, 100) * Fraction(185, 100)]
+    scores = np.array([0.15, 0.15 + 0.85 * 0.15])
+    off = sum(abs(Fraction(one) - other) for one, other in zip(scores.tolist(), exact, strict=True))
+    assert 0 < off <= error_bound(walk, scores, 0.85) < 1e-12
 
 
 def test_the_error_bound_refuses_a_damping_of_1() -> None:

@@ -23,6 +23,9 @@ from centime.model.errors import BadSetting
 from centime.model.graph import Graph, Offsets, Targets, Weights, row_shares
 from centime.model.kernel import kernel
 
+OPERATIONS = 64
+"""More than the roundings of a page beside the additions of what its links bring, and of its part in a sum."""
+
 Vector = npt.NDArray[np.float64]
 Pages = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
@@ -96,10 +99,12 @@ def brought(walk: Transition, scores: Vector) -> Vector:
 
 
 def error_bound(walk: Transition, scores: Vector, damping: float) -> float:
-    """An upper bound on |x - x*|_1 for scores x, from one pass over the links."""
+    """An upper bound on |x - x*|_1 for scores x, from one pass over the links, with what its own rounding can hide."""
     check(walk, scores, damping)
     left_over = damping * brought(walk, scores) + (1.0 - damping) - scores
-    return float(np.abs(left_over).sum()) / (1.0 - damping)
+    terms = np.bincount(walk.targets, minlength=walk.pages) + OPERATIONS
+    rounded = float(terms @ (np.abs(scores) + np.abs(left_over) + 1.0)) * 2.0**-53
+    return (float(np.abs(left_over).sum()) + rounded) / (1.0 - damping)
 
 
 @kernel
