@@ -1,4 +1,7 @@
-"""The index of a crawl follows its bodies, whatever happens to the process, the index or the pages."""
+"""The index of a crawl follows its bodies, whatever happens to the process, the index or the pages.
+
+Over 400 lines: all cases share the crawl and its bodies at the top.
+"""
 
 import json
 import os
