@@ -194,6 +194,6 @@ def test_weights_that_a_crawl_cannot_have_are_refused(given: dict[str, Any], why
 def test_a_crawl_that_does_not_keep_what_is_nofollow_cannot_be_ranked_by_it(tmp_path: Path) -> None:
     read_all(tmp_path / "c", None)
     reader = read_crawl(tmp_path / "c")
-    with pytest.raises(BadInput, match="begun with --follow-nofollow"):
+    with pytest.raises(BadInput, match="started with --follow-nofollow"):
         pagerank(crawl_graph(linked_pages(reader)), link_weight="nofollow=0")
     reader.close()
