@@ -82,6 +82,10 @@ class Disks:
             self.disks[number].rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
 
+    def hold(self, number: int, what: int) -> None:
+        """Keeps a node from being started again (SIGSTOP), or allows it (SIGCONT)."""
+        os.kill(self._supervisors[number], what)
+
     def wake(self) -> None:
         """Wakes up all nodes."""
         for number in range(NODES):
@@ -127,7 +131,8 @@ class Disks:
 
 
 @contextmanager
-def _disks(room: Path) -> Iterator[Disks]:
+def supervised(room: Path) -> Iterator[Disks]:
+    """The nodes, for the time of a block."""
     disks = Disks(room)
     try:
         disks.must_be_there()
@@ -210,7 +215,7 @@ def real_nodes(wanted: int, seed: int) -> Iterator[Figure]:
     remote.LOST_SECONDS, node_module.SILENCE_SECONDS = QUICK["LOST_SECONDS"], QUICK["SILENCE_SECONDS"]
     chance, counts, waits = Random(f"real nodes {seed}"), Counter[str](), list[float]()
     while (left := wanted - sum(counts[kind] for kind in KINDS)) > 0:
-        with TemporaryDirectory() as room, serve_in_process(BOX) as served, _disks(Path(room)) as disks:
+        with TemporaryDirectory() as room, serve_in_process(BOX) as served, supervised(Path(room)) as disks:
             path, token = Path(room) / "c", write_token(Path(room) / "token")
             before = counts.copy()
             one_cluster(

@@ -68,7 +68,7 @@ from centime.processes.open_files import raise_limit
 
 MOST_RESTARTS = 1_000
 MOST_TROUBLES = 20  # of keepers that report why they end: a restart helps the first time, or never
-RETURN_SECONDS = 60.0  # for which a partition waits for its only node
+RETURN_SECONDS = 60.0  # for which a partition waits for a node that has it
 ARRANGE_SECONDS = 0.5  # between two looks at the nodes
 _log = logging.getLogger("centime.cluster")
 KINDS: dict[type, str] = {
@@ -270,7 +270,10 @@ class Hub:
         if isinstance(answer, Trouble):
             self._heed(keeper, answer)
         elif isinstance(answer, Restored):
-            if answer.trouble:
+            if answer.is_missing and member.partition in self._waiting:  # that disk was lost: home may come back
+                self._placement.copied(member.partition, NOWHERE)
+                member.is_lost = False
+            elif answer.trouble:
                 member.ended = Ended([])
                 yield member, Failed("CentimeError", answer.trouble)
             elif member.is_lost:
@@ -384,12 +387,20 @@ class Hub:
             yield self._start_again(member)
         elif copy != NOWHERE and copy in self._hosting.there():
             self._restore(member)
-        elif home in self._hosting.there() or self._now() - self._waiting[partition] > RETURN_SECONDS:
+        elif self._is_hopeless(partition):
             member.ended = Ended([])
             del self._waiting[partition]
             what = "its folder is gone" if home in self._hosting.there() else f"node {home} is unreachable"
             kept = "there is no copy" if copy == NOWHERE else f"so is node {copy}, which has a copy"
             yield member, Failed("CentimeError", f"{what}, and {kept}; when it is back, the same command continues")
+
+    def _is_hopeless(self, partition: int) -> bool:
+        """Whether no node that may still come back has the partition: its home is back without it, and there is no
+        copy; or they are away for too long.
+        """
+        copied = self._placement.copies[partition] != NOWHERE
+        home_is_there = self._placement.homes[partition] in self._hosting.there()
+        return (home_is_there and not copied) or self._now() - self._waiting[partition] > RETURN_SECONDS
 
     # ---- processes
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from bench.cluster.machines import TOKEN, Machine, machines, nodes_of, write_token
+from bench.cluster.real_nodes import supervised
 from centime.cluster import coordinator
 from centime.cluster.beginning import cluster_run
 from centime.cluster.coordinator import Coordinator
@@ -181,6 +182,39 @@ def test_a_node_that_freezes_is_answered_for_and_is_harmless_when_it_wakes(
 
         ending = run(served, tmp_path / "c", nodes[0], freeze, partitions=3, replicas=1)
         assert ending.startswith("everything known was read")
+        assert len(steps) == 2
+        must_be_whole(tmp_path / "c")
+
+
+@pytest.mark.long
+def test_a_partition_whose_folder_is_gone_waits_until_the_node_with_its_copy_is_back(
+    served: Served, tmp_path: Path, token_file: Path
+) -> None:
+    with supervised(tmp_path) as disks:
+        steps: list[float] = []
+
+        def lose(crawl: Coordinator, now: float) -> None:
+            if not steps and crawl.run_facts.visits > 15 and all(read_about(tmp_path / "c").copies):
+                disks.hold(2, signal.SIGSTOP)
+                disks.signal(2, signal.SIGKILL)
+                disks.lose(1)
+                steps.append(now)
+            elif len(steps) == 1 and now - steps[0] > 4.0:  # node 1 is back for a while, with an empty disk
+                disks.hold(2, signal.SIGCONT)
+                steps.append(now)
+
+        token = tmp_path / "token"
+        with cluster_run(
+            tmp_path / "c",
+            [served.seed_url],
+            GIVEN | {"rate": "60/s"},
+            Limits(),
+            cluster=disks.addresses[0],
+            token_file=token,
+            partitions=6,
+            replicas=1,
+        ) as crawl:
+            assert crawl.run(lose).startswith("everything known was read")
         assert len(steps) == 2
         must_be_whole(tmp_path / "c")
 

@@ -63,6 +63,7 @@ class Restored(msgspec.Struct, array_like=True, frozen=True, tag="restored"):
 
     partition: int
     trouble: str = ""
+    is_missing: bool = False  # there is no replica, so the folder may still be at its home
 
 
 unpack_order = msgspec.msgpack.Decoder(ToKeeper | Restore).decode
@@ -122,20 +123,20 @@ class Keeper:
             case Restore(partition, incarnation, to):
                 try:
                     with room_for(Path(to)):
-                        return Restored(partition, self._restore(partition, incarnation, Path(to)))
+                        return self._restore(partition, incarnation, Path(to))
                 except (CentimeError, OSError) as trouble:
                     why = f"the replica of partition {partition} cannot take its place: {trouble}"
                     return Restored(partition, f"{why}; the same command tries it again")
         return None
 
-    def _restore(self, partition: int, incarnation: int, to: Path) -> str:
-        """Copies a replica to the place of its partition, and moves its bodies there: they may be many. Returns in
-        words why that failed. It can be repeated if the process dies meanwhile.
+    def _restore(self, partition: int, incarnation: int, to: Path) -> Restored:
+        """Copies a replica to the place of its partition, and moves its bodies there: they may be many. It can be
+        repeated if the process dies meanwhile.
         """
         self._begin(partition, incarnation)
         folder = self._folder(partition)
         if not (folder / "centime.json").is_file():
-            return f"the replica of partition {partition} has no crawl"
+            return Restored(partition, f"the replica of partition {partition} has no crawl", is_missing=True)
         self._copy_of(partition).close()
         unfinished = to.with_name(f".{to.name}.restored")
         for before in (unfinished, to):  # bodies that were moved before a process died
@@ -151,7 +152,7 @@ class Keeper:
             if (folder / part).is_dir():
                 (folder / part).replace(unfinished / part)
         unfinished.replace(to)
-        return ""
+        return Restored(partition)
 
     def _position(self, partition: int) -> Position | None:
         """How far the versions are stored; None if there are none, or they are damaged: then all are sent again."""
