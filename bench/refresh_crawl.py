@@ -5,9 +5,9 @@ and day. After the warm-up its plan makes a forecast; then the reads are compare
 that was there, the time between a read and the next change, weighted by the true importance. The plan includes
 redirects; those of the box never change.
 
-Why no more pages: a crawl reads some pages twice in a row, and what differs between the two reads counts as volatile
-(`change/noise.py`). With this clock half a second between them is 36 minutes, in which fast pages change, and the plan
-knows nothing of such changes. So the fetcher must be idle most of the time (docs/refresh-benchmarks.md)."""
+With so many pages the plan misses its promise, probably because the fetcher is late with second reads: with this clock
+half a second between two reads of a page is 36 minutes, and what differs counts as volatile (`change/noise.py`).
+docs/refresh-benchmarks.md has what was measured of it."""
 
 import tempfile
 import time
@@ -25,7 +25,7 @@ from centime.lab.webbox import WebBox, serve_in_process
 from centime.lab.webbox.process import Served
 from centime.model.ids import PageId
 
-PAGES, HOSTS, SEED = 4_000, 40, 5
+PAGES, HOSTS, SEED = 20_000, 200, 5
 BUDGET = 0.3  # reads per page and day
 DAY_SECONDS = 20.0
 WARM_UP, MEASURED = 20.0, 8.0  # days
